@@ -1,0 +1,1 @@
+"""Settings of the project, a profile a module."""

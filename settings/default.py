@@ -1,0 +1,33 @@
+"""The default profile: polite and exact, one request at a time."""
+
+import os
+
+BOT_NAME = "tplspider"
+SPIDER_MODULES = ["tplspider.spiders"]
+NEWSPIDER_MODULE = "tplspider.spiders"
+COMMANDS_MODULE = "tplspider.commands"
+ADDONS = {"tplspider.addon.Addon": 500}
+
+# Politeness.
+ROBOTSTXT_OBEY = True
+CONCURRENT_REQUESTS = 1
+CONCURRENT_REQUESTS_PER_DOMAIN = 1
+DOWNLOAD_DELAY = 1
+DOWNLOAD_TIMEOUT = 30
+DOWNLOAD_MAXSIZE = 10 * 1024 * 1024
+DOWNLOAD_WARNSIZE = 0
+RETRY_TIMES = 1
+
+# Consoles that run Python for whoever reaches them.
+REMOTE_CONTROL_ENABLED = False
+TELNETCONSOLE_ENABLED = False
+
+# The decisions of the search are logged as INFO.
+LOG_LEVEL = "INFO"
+
+FEED_EXPORT_ENCODING = "utf-8"
+FEED_STORE_EMPTY = True
+
+# Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time that it
+# meets a cookie with a domain; the copy inside tldextract does.
+os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")

@@ -1,0 +1,26 @@
+"""Finds the pages of a website that share the web template of a given page."""
+
+from tplspider.addresses import Address, identity
+from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.links import Link, get_links
+from tplspider.page import Page, read_page
+from tplspider.search import SubdigraphSearch, Visit
+from tplspider.site import Site
+from tplspider.sort_links import sort_links
+from tplspider.tree import parse_html
+
+__all__ = [
+    "Address",
+    "CandidateSearch",
+    "Link",
+    "Page",
+    "Site",
+    "SubdigraphSearch",
+    "TemplateCandidate",
+    "Visit",
+    "get_links",
+    "identity",
+    "parse_html",
+    "read_page",
+    "sort_links",
+]

@@ -1,0 +1,118 @@
+"""``scrapy demo``: the real spider on a small website that comes with the project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import signals
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tplspider.items import CandidateSearch, TemplateCandidate
+
+# What a person is told about each link that was taken up.
+_OUTCOMES = {"page": "page", "duplicate": "duplicate", "none": "no page"}
+
+
+class Command(ScrapyCommand):
+    """Serves the site on loopback, crawls it, and prints the answer as a table."""
+
+    requires_project = True
+    default_settings: ClassVar[dict[str, Any]] = {
+        "LOG_LEVEL": "WARNING",
+        "DOWNLOAD_DELAY": 0,
+        "HTTPPROXY_ENABLED": False,
+    }
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Find the template candidates of a small bundled website (no internet needed)"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default: 3)")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        # Above the project's settings, below what -s says on the command line.
+        for name, value in self.default_settings.items():
+            self.settings.set(name, value, priority=30)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.arguments import check_arguments
+        from tplspider.demo.server import KEY_PAGE, SiteServer
+        from tplspider.items import CandidateSearch, TemplateCandidate
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+        assert self.crawler_process
+        found: list[TemplateCandidate] = []
+        summaries: list[CandidateSearch] = []
+
+        def keep(item: Any) -> None:
+            if isinstance(item, TemplateCandidate):
+                found.append(item)
+            elif isinstance(item, CandidateSearch):
+                summaries.append(item)
+
+        with SiteServer() as server:
+            arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
+            try:
+                check_arguments(arguments)
+            except ValueError as error:
+                raise UsageError(str(error), print_help=False) from None
+            crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
+            crawler.signals.connect(keep, signal=signals.item_scraped)
+            self.crawler_process.crawl(crawler, **arguments)
+            self.crawler_process.start()
+        if not summaries:
+            self.exitcode = 1
+            return
+        _print_answer(summaries[0], found, server.url)
+
+
+def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
+    def short(url: str) -> str:
+        return url.removeprefix(site_url)
+
+    print(f"A small website was served on {site_url}, and one of its pages taken as the key page:")
+    print(f"  {short(summary.key_url)}  ({summary.links} links to other pages of the site)\n")
+    print("The links that were loaded, in order of relevance:\n")
+    members = set(summary.members)
+    rows = [("rank", "link", "what came back", "in the CS")]
+    for row in summary.explored:
+        came = _OUTCOMES[row["outcome"]]
+        if row["reason"]:
+            came += f": {row['reason'].replace(site_url, '')}"
+        elif row["url"] != row["link"]:
+            came += f", redirected to {short(row['url'])}"
+        member = row["outcome"] == "page" and row["url"] in members
+        rows.append((str(row["rank"]), short(row["link"]), came, "yes" if member else ""))
+    _print_table(rows)
+    print(
+        f"\n{summary.cs_size} pages that all link to each other, after {summary.loads} loads"
+        f" ({summary.reason}):\n"
+    )
+    _print_table(
+        [
+            ("page", "title", "link text", "distance"),
+            *((short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}") for c in found),
+        ]
+    )
+    print("\nThey very likely share the template of the key page. Try it on a site of your own:")
+    print("  scrapy crawl template_candidates -a url=https://example.org/some/page -O out.json")
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["-" * width for width in widths]
+    for row in (rows[0], lines, *rows[1:]):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  " + "  ".join(cells).rstrip())

@@ -1,0 +1,102 @@
+"""Serves a folder of files on loopback, the bundled website by default."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from mimetypes import guess_type
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from types import TracebackType
+    from typing import Self
+
+KEY_PAGE = "/collection/penny-farthing.html"
+
+
+class SiteServer:
+    """A website on a free port of 127.0.0.1, for as long as the ``with`` block lasts.
+
+    ``/a/`` is the file a/index.html. Lines "FROM TO STATUS" of a file named ``_redirects`` are
+    redirects. *log* holds what was asked for, in the order of arrival.
+    """
+
+    def __init__(self, site: Traversable | None = None) -> None:
+        self.site = site or files(__package__) / "site"
+        self.log: list[str] = []
+        self.redirects = _redirects(self.site)
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        """The address of the website, without a slash at the end."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def find(self, path: str) -> Traversable | None:
+        """The file that a path stands for, if there is one inside the site."""
+        names = [name for name in unquote(path).split("/") if name]
+        if any(name in (".", "..") for name in names):
+            return None
+        found = self.site
+        for name in names:
+            found = found / name
+        if path.endswith("/"):
+            found = found / "index.html"
+        return found if found.is_file() else None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: SiteServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.owner.log.append(self.path)
+        path = urlsplit(self.path).path
+        if path in self.owner.redirects:
+            target, status = self.owner.redirects[path]
+            self.answer(status, b"", Location=target)
+        elif (found := self.owner.find(path)) is not None:
+            kind = guess_type(found.name)[0] or "text/html"
+            self.answer(200, found.read_bytes(), **{"Content-Type": kind})
+        else:
+            self.answer(404, b"<h1>Not found</h1>", **{"Content-Type": "text/html"})
+
+    def answer(self, status: int, body: bytes, **headers: str) -> None:
+        """Send a whole response."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Stay silent: the person at the terminal wants to see the search."""
+
+
+def _redirects(site: Traversable) -> dict[str, tuple[str, int]]:
+    table = site / "_redirects"
+    if not table.is_file():
+        return {}
+    rows = (line.split() for line in table.read_text("utf-8").splitlines() if line.strip())
+    return {source: (target, int(status)) for source, target, status in rows}

@@ -1,0 +1,113 @@
+"""The extension that follows a search: stats, log lines, and the end of the crawl."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import CloseSpider
+from scrapy.utils.defer import deferred_from_coro
+
+from tplspider import signals
+from tplspider.items import CandidateSearch
+from tplspider.results import KEY_PAGE_UNUSABLE
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+    from tplspider.search import SubdigraphSearch, Visit
+
+logger = logging.getLogger(__name__)
+
+
+class CliqueTracker:
+    """Keeps the account of a search and closes the spider once its results are out.
+
+    The end is that of the last item, the summary: when it has passed the pipelines (or was dropped
+    there), the spider is closed with the reason why the search ended.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._reason = ""
+        self._closing = False
+        for handler, signal in (
+            (self.search_started, signals.search_started),
+            (self.link_settled, signals.link_settled),
+            (self.search_ended, signals.search_ended),
+            (self.item_left, scrapy_signals.item_scraped),
+            (self.item_left, scrapy_signals.item_dropped),
+            (self.item_left, scrapy_signals.item_error),
+            (self.spider_idle, scrapy_signals.spider_idle),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def search_started(self, search: SubdigraphSearch, links: int, unparsable: int) -> None:
+        logger.info("Key page %s: %d links", search.key_page.url, links)
+        self._set("loads", search.loads)
+        self._set("links", links)
+        self._set("cs_size", 0)
+        if unparsable:
+            self._set("links_unparsable", unparsable)
+
+    def link_settled(self, search: SubdigraphSearch, visit: Visit) -> None:
+        size = len(search.members)
+        logger.info("#%d %s: %s", visit.rank, visit.link.url, _decision(search, visit))
+        self._set("loads", search.loads)
+        self._set("cs_size", size)
+        if visit.outcome == "none":
+            self.crawler.stats.inc_value(f"tplspider/skipped/{visit.reason}")
+        else:
+            kind = "explored" if visit.outcome == "page" else "duplicates"
+            self.crawler.stats.inc_value(f"tplspider/{kind}")
+
+    def search_ended(self, summary: CandidateSearch) -> None:
+        self._reason = summary.reason
+        self._set("loads", summary.loads)
+        self._set("cs_size", summary.cs_size)
+        self._set("key_outcome", summary.key_outcome)
+        if summary.reason == KEY_PAGE_UNUSABLE:
+            logger.warning(
+                "The key page %s cannot be used (%s)", summary.key_url, summary.key_outcome
+            )
+        else:
+            logger.info(
+                "%s: %d of %d pages found with %d loads (%s)",
+                "Complete subdigraph" if summary.complete else "Incomplete",
+                summary.cs_size,
+                summary.requested_size,
+                summary.loads,
+                summary.reason,
+            )
+
+    def item_left(self, item: Any) -> None:
+        if isinstance(item, CandidateSearch) and self._reason and not self._closing:
+            self._closing = True
+            deferred_from_coro(self.crawler.engine.close_spider_async(reason=self._reason))
+
+    def spider_idle(self) -> None:
+        # Reached only when somebody's middleware or pipeline made something else of the summary.
+        if self._reason:
+            raise CloseSpider(self._reason)
+
+    def _set(self, name: str, value: int | str) -> None:
+        self.crawler.stats.set_value(f"tplspider/{name}", value)
+
+
+def _decision(search: SubdigraphSearch, visit: Visit) -> str:
+    """What became of a link and of the best CS, for the person who runs the crawl."""
+    if visit.outcome == "none":
+        return f"no page ({visit.reason})"
+    if visit.outcome == "duplicate":
+        what = f"duplicate ({visit.reason})"
+    else:
+        what = "page" if visit.url == visit.link.url else f"page at {visit.url}"
+    ranks = [member.rank for member in search.members]
+    return f"{what}; best CS {len(ranks)} of {search.size} {ranks}"

@@ -1,0 +1,44 @@
+"""A page as the search sees it: its address, its links, and a fingerprint of its visible text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from tplspider.addresses import identity
+from tplspider.links import link_identities
+from tplspider.tree import fold, string_xpath, visible_text
+
+if TYPE_CHECKING:
+    from tplspider.site import Site
+    from tplspider.tree import Element
+
+_TITLE = string_xpath("string((//title)[1])")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A loaded page: *links* are the identities of getLinks, *url* is where redirects ended."""
+
+    url: str
+    identity: str
+    links: frozenset[str] = frozenset()
+    fingerprint: bytes | None = None
+    title: str = ""
+
+
+def read_page(root: Element, url: str, site: Site, encoding: str = "utf-8") -> Page:
+    """What the search needs to know of the page with this tree, loaded from *url*."""
+    return Page(
+        url=url,
+        identity=identity(url),
+        links=link_identities(root, url, site, encoding),
+        fingerprint=fingerprint(visible_text(root)),
+        title=fold(_TITLE(root)),
+    )
+
+
+def fingerprint(text: str) -> bytes | None:
+    """A short stand-in for a page's text; None for no text, which makes no page a duplicate."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() if text else None

@@ -1,0 +1,79 @@
+"""From a search to the items it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tplspider.hyperlink_distance import HyperlinkDistances
+from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.links import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tplspider.search import SubdigraphSearch
+
+KEY_PAGE_UNUSABLE = "key_page_unusable"
+
+
+def candidates(search: SubdigraphSearch) -> Iterator[TemplateCandidate]:
+    """The pages of the best complete subdigraph, in the order they were explored."""
+    distances = HyperlinkDistances(search.key_page.identity)
+    for visit in search.members:
+        link = visit.link
+        assert isinstance(link, Link)
+        assert visit.page
+        yield TemplateCandidate(
+            key_url=search.key_page.url,
+            url=visit.url,
+            link=link.url,
+            rank=visit.rank,
+            h_distance=distances.to(link.identity),
+            anchor_text=link.anchor_text,
+            dom_path=link.dom_path,
+            title=visit.page.title,
+            requested_size=search.size,
+            cs_size=len(search.members),
+            complete=search.complete,
+            loads=search.loads,
+        )
+
+
+def summary(search: SubdigraphSearch, links: int) -> CandidateSearch:
+    """How a search among that many links went."""
+    return CandidateSearch(
+        key_url=search.key_page.url,
+        requested_size=search.size,
+        cs_size=len(search.members),
+        complete=search.complete,
+        reason=search.reason,
+        key_outcome="ok",
+        loads=search.loads,
+        links=links,
+        members=[visit.url for visit in search.members],
+        explored=[
+            {
+                "rank": visit.rank,
+                "link": visit.link.url,
+                "url": visit.url,
+                "outcome": visit.outcome,
+                "reason": visit.reason,
+            }
+            for visit in search.visits
+        ],
+        bounded=search.bounded,
+    )
+
+
+def unusable(key_url: str, size: int, outcome: str) -> CandidateSearch:
+    """The summary of a search that could not start, because of what its key page gave."""
+    return CandidateSearch(
+        key_url=key_url,
+        requested_size=size,
+        cs_size=0,
+        complete=False,
+        reason=KEY_PAGE_UNUSABLE,
+        key_outcome=outcome,
+        loads=1,
+        links=0,
+    )

@@ -1,0 +1,169 @@
+"""The search for an n-CS (Algorithm 2), without any input or output.
+
+Whoever drives it asks for links to load and tells what became of each; the search says which link
+is next, what the best CS is, and when it is over. A crawl, a test on plain dicts and an offline run
+over saved pages drive the same object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tplspider.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs
+from tplspider.connections import Connections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tplspider.addresses import Address
+    from tplspider.page import Page
+
+COMPLETE = "complete_subdigraph"
+LINKS_EXHAUSTED = "links_exhausted"
+MAX_LOADS = "max_loads"
+
+_KEY_PAGE = -1
+
+
+@dataclass(slots=True)
+class Visit:
+    """A link that was taken up, and what became of it."""
+
+    rank: int
+    link: Address
+    url: str
+    outcome: Literal["page", "duplicate", "none"] = "none"
+    reason: str = ""
+    page: Page | None = None
+
+
+class SubdigraphSearch:
+    """The search from one key page, through its links in the order they are given.
+
+    :meth:`take` hands out links to load, no more at a time than may be in flight; :meth:`tell`
+    takes what became of one. Whatever the order of the answers, they are taken into account by
+    rank, so that the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        key_page: Page,
+        links: Iterable[Address],
+        *,
+        size: int = 3,
+        max_loads: int = 100,
+        in_flight: int = 1,
+        max_nodes: int = MAX_SEARCH_NODES,
+    ) -> None:
+        self.key_page = key_page
+        self.size = size
+        self.max_loads = max_loads
+        self.in_flight = in_flight
+        self.loads = 1  # the key page
+        self.reason = ""  # why the search is over
+        self.visits: list[Visit] = []  # links taken into account, by rank
+        self._links = iter(links)
+        self._next: Address | None = next(self._links, None)
+        self._asked = 1  # pages that were asked for, whether or not they count as loads
+        self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
+        self._answers: dict[int, Page | str] = {}
+        self._pages: list[Visit] = []  # explored pages, by number
+        self._final = {key_page.identity: _KEY_PAGE}
+        self._texts = {key_page.fingerprint: _KEY_PAGE} if key_page.fingerprint else {}
+        self._connections = Connections()
+        self._subdigraphs = CompleteSubdigraphs(size, max_nodes)
+
+    @property
+    def members(self) -> list[Visit]:
+        """The pages of the best CS so far, by rank."""
+        return [self._pages[page] for page in self._subdigraphs.best]
+
+    @property
+    def complete(self) -> bool:
+        """Whether an n-CS was found."""
+        return self._subdigraphs.complete
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a step of the search for the largest CS gave up."""
+        return self._subdigraphs.bounded
+
+    @property
+    def pending(self) -> list[Visit]:
+        """Links handed out that nobody has told about yet."""
+        return [visit for visit in self._waiting if visit.rank not in self._answers]
+
+    def take(self) -> list[Visit]:
+        """The links to load now; none when all that may be in flight are, or the search is over."""
+        taken = []
+        while not self.reason and len(self._waiting) < self.in_flight:
+            link = self._next
+            if link is None or (link.identity not in self._final and self._is_spent()):
+                if not self._waiting:
+                    self.reason = LINKS_EXHAUSTED if link is None else MAX_LOADS
+                break
+            visit = Visit(len(self.visits) + len(self._waiting) + 1, link, link.url)
+            self._waiting.append(visit)
+            self._next = next(self._links, None)
+            if link.identity in self._final:
+                self.tell(visit.rank, "")  # known without being loaded
+            else:
+                self._asked += 1
+                taken.append(visit)
+        return taken
+
+    def tell(self, rank: int, answer: Page | str) -> None:
+        """Take in what a link gave: a page, or the reason why there is none."""
+        if self.reason or all(visit.rank != rank for visit in self.pending):
+            return
+        self._answers[rank] = answer
+        while self._waiting and self._waiting[0].rank in self._answers and not self.reason:
+            visit = self._waiting.pop(0)
+            self._account(visit, self._answers.pop(visit.rank))
+
+    def _is_spent(self) -> bool:
+        return bool(self.max_loads) and self._asked >= self.max_loads
+
+    def _account(self, visit: Visit, answer: Page | str) -> None:
+        self.visits.append(visit)
+        if visit.link.identity in self._final:
+            self._account_duplicate(visit, self._final[visit.link.identity])
+            return
+        self.loads += 1
+        if isinstance(answer, str):
+            visit.reason = answer
+            return
+        visit.url = answer.url
+        original = self._final.get(answer.identity)
+        if original is None and answer.fingerprint:
+            original = self._texts.get(answer.fingerprint)
+        if original is None:
+            self._account_page(visit, answer)
+        else:
+            self._final.setdefault(answer.identity, original)
+            self._account_duplicate(visit, original, answer.identity)
+
+    def _account_page(self, visit: Visit, page: Page) -> None:
+        visit.outcome = "page"
+        visit.page = page
+        self._pages.append(visit)
+        number = self._connections.add_page({visit.link.identity, page.identity}, page.links)
+        self._final[page.identity] = number
+        if page.fingerprint:
+            self._texts[page.fingerprint] = number
+        self._step(number)
+
+    def _account_duplicate(self, visit: Visit, original: int, *names: str) -> None:
+        visit.outcome = "duplicate"
+        if original == _KEY_PAGE:
+            visit.reason = "key-page"
+            return
+        visit.reason = f"duplicate-of {self._pages[original].url}"
+        self._connections.add_names(original, (visit.link.identity, *names))
+        self._step(original)
+
+    def _step(self, page: int) -> None:
+        self._subdigraphs.update(page, self._connections.mutual(page))
+        if self.complete:
+            self.reason = COMPLETE

@@ -1,0 +1,225 @@
+"""The spider: loads the key page, then its links one after the other until an n-CS is found."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import DontCloseSpider
+
+from tplspider import signals
+from tplspider.addresses import identity
+from tplspider.arguments import Arguments, check_arguments
+from tplspider.config import Config
+from tplspider.feeds import add_feeds
+from tplspider.links import LinkCount, get_links
+from tplspider.outcomes import failure_reason, response_reason
+from tplspider.page import read_page
+from tplspider.results import candidates, summary, unusable
+from tplspider.search import SubdigraphSearch
+from tplspider.site import Site
+from tplspider.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import HtmlResponse, Response
+    from twisted.python.failure import Failure
+
+    from tplspider.items import CandidateSearch, TemplateCandidate
+    from tplspider.page import Page
+    from tplspider.search import Visit
+
+    Output = Iterator[Request | TemplateCandidate | CandidateSearch]
+
+logger = logging.getLogger(__name__)
+
+
+class TemplateCandidatesSpider(Spider):
+    """Finds pages that share the web template of a key page.
+
+    The search says which link is next and the spider asks for no more than that, so nothing is
+    loaded in vain. Requests pass by the duplicate filter and their hosts are checked here, because
+    Scrapy drops duplicates and off-site requests without telling who asked for them.
+    """
+
+    name = "template_candidates"
+    config: Config
+    search: SubdigraphSearch | None = None
+
+    def __init__(self, name: str | None = None, **kwargs: Any) -> None:
+        self.arguments = self.check_arguments(kwargs)
+        super().__init__(name, **kwargs)
+        self._site: Site | None = None
+        self._links = 0
+        self._announced = 0
+        self._ended = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.config = Config.from_crawler(crawler)
+        add_feeds(crawler.settings, spider.arguments.summary)
+        crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
+        return spider
+
+    @classmethod
+    def check_arguments(cls, given: Mapping[str, object]) -> Arguments:
+        """Raise ValueError, in one line, when the arguments will not do."""
+        return check_arguments(given)
+
+    async def start(self) -> AsyncIterator[Any]:
+        url = self.arguments.url
+        if url != getattr(self, "url", url):
+            logger.info("The key page %s is taken for %s", getattr(self, "url", ""), url)
+        if self._is_too_long(url):
+            for item in self._give_up(url, "too-long"):
+                yield item
+        else:
+            yield Request(url, self.parse_key_page, errback=self.key_page_failed, dont_filter=True)
+
+    def parse_key_page(self, response: Response) -> Output:
+        """Start the search from the links of the key page."""
+        reason = response_reason(response)
+        if reason:
+            yield from self._give_up(response.url, reason)
+            return
+        try:
+            self._start_search(response)  # type: ignore[arg-type]  # an HtmlResponse, as it has no reason
+        except Exception:
+            logger.exception("The key page %s cannot be read", response.url)
+            yield from self._give_up(response.url, "error")
+            return
+        if self._links:
+            yield from self._advance()
+        else:
+            yield from self._give_up(response.url, "no-links")
+
+    def key_page_failed(self, failure: Failure) -> Output:
+        """End the search: the key page could not be loaded."""
+        yield from self._give_up(self.arguments.url, failure_reason(failure.value))
+
+    def parse_link(self, response: Response, rank: int) -> Output:
+        """Tell the search what the link of that rank gave."""
+        if self.search and not self.search.reason:
+            self.search.tell(rank, self._page_or_reason(response))
+            yield from self._advance()
+
+    def link_failed(self, failure: Failure) -> Output:
+        """Tell the search why a link gave no page."""
+        if self.search:
+            self.search.tell(
+                failure.request.cb_kwargs["rank"],  # type: ignore[attr-defined]  # set by Scrapy
+                failure_reason(failure.value),
+            )
+            yield from self._advance()
+
+    def resume(self) -> None:
+        """Nothing is under way: if the search is not over, requests have vanished. Go on."""
+        if self._ended:
+            return
+        # The engine takes requests here but no items, so go on from the callback of a request
+        # that cannot fail.
+        request = Request(
+            "data:,", self.parse_vanished, dont_filter=True, meta={"dont_cache": True}
+        )
+        self.crawler.engine.crawl(request)
+        raise DontCloseSpider
+
+    def parse_vanished(self, response: Response) -> Output:
+        """Account for requests that ended without a callback or an errback."""
+        if self.search is None:
+            yield from self._give_up(self.arguments.url, "error")
+            return
+        for visit in self.search.pending:
+            logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
+            self.search.tell(visit.rank, "error")
+        yield from self._advance()
+
+    def _start_search(self, response: HtmlResponse) -> None:
+        root, url = response.selector.root, response.url
+        key_identity = identity(url)
+        self._site = Site(key_identity, self.arguments.scope)
+        count = LinkCount()
+        links = get_links(root, url, self._site, response.encoding, count)
+        self._links = len(links)
+        strategy = STRATEGIES[self.arguments.strategy]
+        self.search = SubdigraphSearch(
+            read_page(root, url, self._site, response.encoding),
+            strategy(links, key_identity),
+            size=self.arguments.n,
+            max_loads=self.arguments.max_loads,
+            max_nodes=self.config.max_search_nodes,
+        )
+        self._send(
+            signals.search_started,
+            search=self.search,
+            links=self._links,
+            unparsable=count.unparsable,
+        )
+
+    def _advance(self) -> Output:
+        """Ask for what the search wants next; when it is over, give the items."""
+        search = self.search
+        assert search
+        while visits := search.take():
+            self._announce(search)
+            for visit in visits:
+                if self._is_too_long(visit.link.url):
+                    search.tell(visit.rank, "too-long")
+                else:
+                    yield self._request(visit)
+        self._announce(search)
+        if search.reason and not self._ended:
+            yield from self._end(summary(search, self._links), candidates(search))
+
+    def _announce(self, search: SubdigraphSearch) -> None:
+        """Let the extensions know of links that were taken into account."""
+        for visit in search.visits[self._announced :]:
+            self._announced += 1
+            self._send(signals.link_settled, search=search, visit=visit)
+
+    def _request(self, visit: Visit) -> Request:
+        return Request(
+            visit.link.url,
+            self.parse_link,
+            errback=self.link_failed,
+            cb_kwargs={"rank": visit.rank},
+            priority=-visit.rank,
+            dont_filter=True,
+        )
+
+    def _page_or_reason(self, response: Response) -> Page | str:
+        assert self._site
+        if identity(response.url) not in self._site:
+            return "offsite-redirect"
+        reason = response_reason(response)
+        if reason:
+            return reason
+        try:
+            root = response.selector.root  # type: ignore[attr-defined]  # of an HtmlResponse
+            return read_page(root, response.url, self._site, response.encoding)  # type: ignore[attr-defined]
+        except Exception:
+            logger.exception("The page %s cannot be read", response.url)
+            return "error"
+
+    def _give_up(self, url: str, outcome: str) -> Output:
+        yield from self._end(unusable(url, self.arguments.n, outcome), iter(()))
+
+    def _end(self, last: CandidateSearch, found: Iterator[TemplateCandidate]) -> Output:
+        self._ended = True
+        self._send(signals.search_ended, summary=last)
+        yield from found
+        yield last
+
+    def _send(self, signal: object, **kwargs: Any) -> None:
+        self.crawler.signals.send_catch_log(signal, spider=self, **kwargs)
+
+    def _is_too_long(self, url: str) -> bool:
+        # Scrapy would drop the request and tell nobody.
+        limit = self.settings.getint("URLLENGTH_LIMIT")
+        return 0 < limit < len(url)
