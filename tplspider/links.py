@@ -12,7 +12,7 @@ from tplspider.tree import fold, string_xpath, strings_xpath
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-        from tplspider.site import Site
+    from tplspider.site import Site
     from tplspider.tree import Element
 
 _BASE = string_xpath("string((//base/@href)[1])")
@@ -55,9 +55,7 @@ def get_links(
     return [Link(*link) for link in _links(root, url, site, encoding, count or LinkCount())]
 
 
-def link_identities(
-    root: Element, url: str, site: Site, encoding: str = "utf-8"
-) -> frozenset[str]:
+def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8") -> frozenset[str]:
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
     return frozenset(link[1] for link in _links(root, url, site, encoding, LinkCount()))
 
