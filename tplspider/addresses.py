@@ -57,7 +57,7 @@ class Resolver:
     """Turns the ``href`` values of one page into addresses."""
 
     def __init__(self, base: str, encoding: str = "utf-8") -> None:
-        self.base = base
+        self.base = base = base.partition("#")[0]
         # As browsers do: a query goes out in the encoding of its page, but never as UTF-16 or 32.
         self.encoding = "utf-8" if encoding.lower().startswith("utf") else encoding
         self._origin = ""

@@ -1,0 +1,78 @@
+"""Pages for property tests: trees with links in all places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from hypothesis import strategies as st
+
+from tplspider.tree import parse_html
+
+if TYPE_CHECKING:
+    from tplspider.tree import Element
+
+TAGS = st.sampled_from(["div", "ul", "li", "p", "nav", "td", "section", "span", "b"])
+HREFS = st.sampled_from(
+    [
+        "a.html",
+        "b.html",
+        "./a.html",
+        "/a.html#x",
+        "/docs/c.html",
+        "/docs/deep/er/d",
+        "../up.html",
+        "?q=1",
+        "?b=1&a=2",
+        "/docs/?a=2&b=1",
+        "#part",
+        "",
+        " /docs/e.html ",
+        "\\docs\\f.html",
+        "http://www.example.org/docs/g.html",
+        "https://example.org/docs/h.html",
+        "http://example.org:8080/docs/i.html",
+        "http://sub.example.org/j.html",
+        "//other.example/k.html",
+        "mailto:me@example.org",
+        "javascript:void(0)",
+        "/docs/l.pdf",
+        "/docs/M.ZIP?x=1",
+        "/docs/n.tar.gz",
+        "http://[::1",
+        "http://example.org:port/",
+        "/docs/ü.html",
+        "/docs/%C3%BC.html",
+    ]
+)
+
+
+def _element(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda tag, inner: f"<{tag}>{''.join(inner)}</{tag}>", TAGS, st.lists(children, max_size=5)
+    )
+
+
+LINKS = st.one_of(
+    st.builds('<a href="{}">x</a>'.format, HREFS),
+    st.builds('<a href="{}" download>x</a>'.format, HREFS),
+    st.builds('<area href="{}">'.format, HREFS),
+    st.builds('<a href="{}"><area href="{}"></a>'.format, HREFS, HREFS),
+    st.just("<a name=x>no link</a>"),
+    st.just("some text "),
+)
+BASES = st.sampled_from(
+    ["", "", "", '<base href="/docs/">', '<base target="x"><base href="http://example.org/deep/x">']
+)
+BODIES = st.lists(st.recursive(LINKS, _element, max_leaves=25), max_size=4).map("".join)
+DOCUMENTS = st.one_of(
+    st.builds("<html><head>{}</head><body>{}</body></html>".format, BASES, BODIES),
+    st.builds("<html><body>{}</body></html>{}".format, BODIES, BASES),
+    # Two top-level elements.
+    st.builds("<html><head></head></html>{}<body>{}</body></html>".format, BODIES, BODIES),
+    BODIES,
+)
+
+
+def select(html: str, xpath: str) -> list[Element]:
+    """The elements of a page that an XPath names."""
+    return cast("list[Element]", parse_html(html).xpath(xpath))

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from literal import clean
+from w3lib.url import canonicalize_url, safe_url_string
+
+from tplspider.addresses import Resolver, identity
+
+# Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
+HOSTS = st.sampled_from(
+    [
+        "example.org",
+        "www.example.org",
+        "EXAMPLE.org",
+        "example.org:80",
+        "example.org:080",
+        "example.org:59999",
+        "example.org:65535",
+        "a-b.example.org",
+        "-a.example.org",
+        "example.org.",
+        "bücher.example",
+        "xn--bcher-kva.example",
+        "127.0.0.1:8000",
+        "user@example.org",
+        "[::1]:8080",
+        "a..b",
+        "e_x.org",
+    ]
+)
+SEGMENTS = st.sampled_from(
+    [
+        "a",
+        "b.html",
+        "~me",
+        "%7Eme",
+        "",
+        ".",
+        "..",
+        ".hidden",
+        "a b",
+        "ü",
+        "%2F",
+        "%e4",
+        "x;y",
+        "-",
+        "c,d",
+    ]
+)
+QUERIES = st.sampled_from(
+    [
+        "",
+        "?",
+        "?a=1",
+        "?b=2&a=1",
+        "?a",
+        "?a=&b",
+        "?a.b=1&a=2",
+        "?q=%20x",
+        "?q=a+b",
+        "?q=ü",
+        "?x=/a/../b",
+    ]
+)
+FRAGMENTS = st.sampled_from(["", "#", "#top", "#a/b?c"])
+
+
+@st.composite
+def hrefs(draw: st.DrawFn) -> str:
+    path = "/".join(draw(st.lists(SEGMENTS, max_size=5)))
+    start = draw(
+        st.sampled_from(["", "/", "//", "../", "../../", "http://", "https://", "HTTP://"])
+    )
+    if start.endswith("//"):
+        start += draw(HOSTS) + draw(st.sampled_from(["/", ""]))
+    return start + path + draw(QUERIES) + draw(FRAGMENTS)
+
+
+@st.composite
+def urls(draw: st.DrawFn) -> str:
+    path = "/".join(draw(st.lists(SEGMENTS, max_size=5)))
+    return f"http://{draw(HOSTS)}/{path}{draw(QUERIES)}{draw(FRAGMENTS)}"
+
+
+@given(urls())
+@example("http://example.org/a?b.c=1&b=2")
+@example("http://example.org")
+@example("http://example.org/a//b")
+def test_identity_is_the_canonical_form(url: str) -> None:
+    assert identity(url) == canonicalize_url(url)
+
+
+@given(base=urls(), href=hrefs())
+@example(base="http://example.org/a/b/c.html", href="../../../x")
+@example(base="http://example.org/a/b/c.html", href="..")
+@example(base="http://example.org/a/b/c.html?x=/y/z", href="d?b=2&a=1")
+def test_addresses_are_resolved_as_urljoin_does(base: str, href: str) -> None:
+    try:
+        expected = safe_url_string(urljoin(base, clean(href)).partition("#")[0])
+        canonical = canonicalize_url(expected)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"."):
+            Resolver(base).resolve(href)
+        return
+    assert Resolver(base).resolve(href) == (expected, canonical)
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("  page.html\n", "http://example.org/dir/page.html"),
+        ("pa\nge\t.html", "http://example.org/dir/page.html"),
+        ("\\other\\page.html?a=\\b", "http://example.org/other/page.html?a=%5Cb"),
+        ("page.html#part", "http://example.org/dir/page.html"),
+        ("a b.html", "http://example.org/dir/a%20b.html"),
+        ("//other.example/x", "http://other.example/x"),
+    ],
+)
+def test_addresses_are_read_as_browsers_do(href: str, expected: str) -> None:
+    resolved = Resolver("http://example.org/dir/index.html").resolve(href)
+    assert resolved is not None
+    assert resolved[0] == expected
+
+
+@pytest.mark.parametrize("href", ["mailto:a@example.org", "javascript:void(0)", "tel:1", "data:,x"])
+def test_addresses_of_other_kinds_are_none(href: str) -> None:
+    assert Resolver("http://example.org/").resolve(href) is None
+
+
+@pytest.mark.parametrize("href", ["http://[::1/", "http://example.org:port/", "http://a:99999/"])
+def test_addresses_that_cannot_be_parsed_are_errors(href: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Resolver("http://example.org/").resolve(href)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "query"),
+    [("utf-8", "%E4%B8%AD"), ("gbk", "%D6%D0"), ("utf-16", "%E4%B8%AD"), ("nonsense", "%E4%B8%AD")],
+)
+def test_a_query_goes_out_in_the_encoding_of_its_page(encoding: str, query: str) -> None:
+    resolved = Resolver("http://example.org/", encoding).resolve("/中?q=中")
+    assert resolved is not None
+    assert resolved[0] == f"http://example.org/%E4%B8%AD?q={query}"
+
+
+def test_a_query_that_its_page_cannot_encode_goes_out_in_utf8() -> None:
+    resolved = Resolver("http://example.org/", "iso-8859-1").resolve("?q=€")
+    assert resolved is not None
+    assert resolved[0] == "http://example.org/?q=%E2%82%AC"

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from tplspider.arguments import Arguments, check_arguments, check_url
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("http://example.org", "http://example.org"),
+        ("HTTPS://Example.org/A?b#c", "https://example.org/A?b#c"),
+        ("example.org/x", "https://example.org/x"),
+        ("example.org:8080/x", "https://example.org:8080/x"),
+        ("localhost:8000", "https://localhost:8000"),
+        ("//example.org/x", "https://example.org/x"),
+        (" http://example.org/a b ", "http://example.org/a%20b"),
+        ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC"),
+        ("http://127.0.0.1:1/", "http://127.0.0.1:1/"),
+        ("http://[::1]:8000/", "http://[::1]:8000/"),
+        ("http://my_host/", "http://my_host/"),
+        ("http://example.org./", "http://example.org./"),
+        ("http://user:secret@example.org/", "http://user:secret@example.org/"),
+    ],
+)
+def test_addresses_that_will_do(given: str, url: str) -> None:
+    assert check_url(given) == url
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("ftp://example.org/x", "ftp: is neither http nor https"),
+        ("mailto:me@example.org", "mailto: is neither http nor https"),
+        ("javascript:alert(1)", "javascript: is neither http nor https"),
+        ("file:///etc/passwd", "file: is neither http nor https"),
+        ("http://", "has no host"),
+        ("http:///x", "has no host"),
+        ("http:example.org", "has no host"),
+        ("http://a b/", "is no valid host name or address"),
+        ("http://[::1/", "cannot be parsed"),
+        ("http://[nonsense]/", "cannot be parsed"),
+        ("http://example.org:port/", "cannot be parsed"),
+        ("http://example.org:99999/", "cannot be parsed"),
+        ("http://999.1.1.1/", "is no valid host name or address"),
+        ("http://-a.example/", "is no valid host name or address"),
+        ("http://a..b/", "is no valid host name or address"),
+        (f"http://{'a' * 64}.example/", "is no valid host name or address"),
+        (f"http://{'a.' * 130}example/", "is no valid host name or address"),
+        ("http://exa$mple.org/", "is no valid host name or address"),
+    ],
+)
+def test_addresses_that_will_not_do(given: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
+        check_url(given)
+    assert words in str(caught.value)
+    assert given in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "-a url="),
+        ({"url": ""}, "-a url="),
+        ({"url": "  "}, "-a url="),
+        ({"n": "0"}, "n='0': expected a whole number, 1 or more"),
+        ({"n": "-1"}, "n='-1'"),
+        ({"n": "abc"}, "n='abc'"),
+        ({"n": "2.5"}, "n='2.5'"),
+        ({"n": ""}, "n=''"),
+        ({"max_loads": "-3"}, "max_loads='-3': expected a whole number, 0 or more"),
+        ({"strategy": "best"}, "strategy='best': expected one of paper"),
+        ({"scope": "page"}, "scope='page': expected one of host, domain"),
+        ({"nn": "3"}, "unknown argument 'nn': did you mean 'n'?"),
+        ({"maxloads": "3"}, "unknown argument 'maxloads': did you mean 'max_loads'?"),
+        ({"summary": "out.txt"}, "summary='out.txt'"),
+        ({"summary": "out"}, "summary='out'"),
+    ],
+)
+def test_arguments_that_will_not_do(given: dict[str, str], words: str) -> None:
+    if given.keys().isdisjoint({"url"}) and given:
+        given = {"url": "http://example.org/", **given}
+    with pytest.raises(ValueError, match=r".") as caught:
+        check_arguments(given)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_defaults() -> None:
+    assert check_arguments({"url": "http://example.org/"}) == Arguments("http://example.org/")
+
+
+def test_all_arguments() -> None:
+    given = {
+        "url": "http://example.org/",
+        "n": "5",
+        "strategy": "paper",
+        "scope": "domain",
+        "max_loads": "0",
+        "summary": "%(name)s.CSV",
+        "_job": "1234",
+    }
+    assert check_arguments(given) == Arguments(
+        "http://example.org/", 5, "paper", "domain", 0, "%(name)s.CSV"
+    )
+
+
+def test_arguments_from_python_need_not_be_strings() -> None:
+    assert check_arguments({"url": "http://example.org/", "n": 4, "max_loads": 0}).n == 4

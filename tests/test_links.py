@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import literal
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pages import DOCUMENTS
+from scrapy.linkextractors import IGNORED_EXTENSIONS
+
+from tplspider import ignored_extensions
+from tplspider.addresses import identity
+from tplspider.links import LinkCount, get_links, link_identities
+from tplspider.site import Site
+from tplspider.tree import parse_html
+
+URL = "http://example.org/docs/index.html"
+
+
+def links_of(html: str, scope: str = "host", url: str = URL) -> list[str]:
+    return [link.url for link in get_links(parse_html(html), url, Site(identity(URL), scope))]
+
+
+@given(DOCUMENTS, st.sampled_from(["host", "domain"]))
+def test_links_are_those_of_the_definition(html: str, scope: str) -> None:
+    root = parse_html(html)
+    links = get_links(root, URL, Site(identity(URL), scope))
+    expected = literal.get_links(html, URL, URL, scope, root=root)
+    assert [(link.identity, link.url, link.element) for link in links] == [
+        (link.identity, link.url, link.element) for link in expected
+    ]
+    assert link_identities(root, URL, Site(identity(URL), scope)) == {
+        link.identity for link in expected
+    }
+
+
+def test_ignored_extensions_are_those_of_scrapy() -> None:
+    assert frozenset(IGNORED_EXTENSIONS) == ignored_extensions.IGNORED_EXTENSIONS
+
+
+@pytest.mark.parametrize(
+    "name", ["x.pdf", "x.PDF", "x.tar.gz", "x.pdf?page=1", "x.pdf;v=1", "x.min.js"]
+)
+def test_files_that_are_no_pages_are_left_out(name: str) -> None:
+    assert links_of(f"<a href='{name}'>x</a>") == []
+
+
+@pytest.mark.parametrize("name", ["x.gz", "pdf", "x.pdf.html", "x.pdf/", "?file=x.pdf", "x.aspx"])
+def test_names_that_only_look_like_files_are_kept(name: str) -> None:
+    assert len(links_of(f"<a href='{name}'>x</a>")) == 1
+
+
+def test_a_late_base_is_honoured() -> None:
+    assert links_of("<a href='x'>x</a><p><base href='/other/'></p>") == [
+        "http://example.org/other/x"
+    ]
+
+
+def test_only_the_first_base_counts() -> None:
+    html = "<base target=_top><base href='/one/'><base href='/two/'><a href='x'>x</a>"
+    assert links_of(html) == ["http://example.org/one/x"]
+
+
+@pytest.mark.parametrize("base", ["http://[::1", "javascript:x", "data:,x"])
+def test_a_base_that_is_no_address_is_none(base: str) -> None:
+    assert links_of(f"<base href='{base}'><a href='x'>x</a>") == ["http://example.org/docs/x"]
+
+
+def test_links_before_the_body_and_after_the_html_are_found() -> None:
+    html = "<html><head></head></html><body><a href='x'>x</a></body></html><a href='y'>y</a>"
+    assert links_of(html) == ["http://example.org/docs/x", "http://example.org/docs/y"]
+
+
+def test_addresses_that_cannot_be_parsed_are_counted() -> None:
+    count = LinkCount()
+    root = parse_html("<a href='http://[::1'>x</a><a href='http://x:y/'>x</a><a href='z'>z</a>")
+    assert len(get_links(root, URL, Site(identity(URL)), count=count)) == 1
+    assert count.unparsable == 2
+
+
+def test_the_first_element_stands_for_the_link() -> None:
+    html = "<p><a download href='x'>d</a> <a href='x#1'>one</a> <a href='./x'>two</a></p>"
+    (link,) = get_links(parse_html(html), URL, Site(identity(URL)))
+    assert (link.anchor_text, link.dom_path) == ("one", "/html/body/p/a[2]")
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<a href='x'> About <b>us</b>,\n<i>all</i> </a>", "About us, all"),
+        ("<a href='x'><img alt=' Home  page '></a>", "Home page"),
+        ("<a href='x'><img src=1><img alt='second'></a>", "second"),
+        ("<a href='x'><img alt='i'>word</a>", "word"),
+        ("<a href='x'><!-- c --><script>s</script><style>t</style></a>", ""),
+        ("<map><area href='x' alt='a region'></map>", "a region"),
+    ],
+)
+def test_anchor_text(html: str, text: str) -> None:
+    (link,) = get_links(parse_html(html), URL, Site(identity(URL)))
+    assert link.anchor_text == text
+
+
+def test_links_of_another_page_stay_on_the_key_pages_site() -> None:
+    html = "<a href='/x'>x</a><a href='http://example.org/y'>y</a>"
+    assert links_of(html, url="http://sub.example.org/page") == ["http://example.org/y"]

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import literal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pages import DOCUMENTS, select
+
+from tplspider.addresses import identity
+from tplspider.dom_distance import dom_distance, farthest_first
+from tplspider.links import get_links
+from tplspider.site import Site
+from tplspider.sort_links import sort_links
+from tplspider.tree import parse_html
+
+URL = "http://example.org/docs/index.html"
+
+
+def nested(shape: object) -> str:
+    """A page of nested lists: a link for every leaf, an element for every list."""
+    if isinstance(shape, list):
+        return f"<div>{''.join(map(nested, shape))}</div>"
+    return f"<a href='{shape}.html'>x</a>"
+
+
+SHAPES = st.recursive(
+    st.integers(0, 10_000), lambda inner: st.lists(inner, max_size=6), max_leaves=60
+)
+
+
+@settings(max_examples=300)
+@given(SHAPES)
+def test_order_is_that_of_the_quadratic_reading(shape: object) -> None:
+    root = parse_html(f"<body>{nested(shape)}</body>")
+    links = get_links(root, URL, Site(identity(URL)))
+    expected = literal.sort_links(
+        [literal.LiteralLink(link.identity, link.url, link.element) for link in links], URL
+    )
+    assert [link.url for link in sort_links(links, identity(URL))] == [
+        link.url for link in expected
+    ]
+
+
+@given(DOCUMENTS)
+def test_order_of_groups_and_odd_trees(html: str) -> None:
+    root = parse_html(html)
+    links = get_links(root, URL, Site(identity(URL), "domain"))
+    expected = literal.sort_links(literal.get_links(html, URL, URL, "domain", root=root), URL)
+    assert [link.url for link in sort_links(links, identity(URL))] == [
+        link.url for link in expected
+    ]
+
+
+@given(DOCUMENTS)
+def test_dom_distance_is_that_of_the_definition(html: str) -> None:
+    elements = select(html, "//*")
+    for a in elements[:12]:
+        for b in elements[-12:]:
+            assert dom_distance(a, b) == literal.dom_distance(a, b)
+            assert (dom_distance(a, b) == 0) == (a is b)
+
+
+def test_the_root_is_the_document() -> None:
+    html = "<html><head></head></html><body><a href='x'>x</a></body></html>"
+    first, second = select(html, "/*")
+    assert dom_distance(first, second) == 2
+
+
+def test_farthest_first_by_hand() -> None:
+    # Three menus: after the first link of the first, the first link of the deepest comes next.
+    html = (
+        "<ul><li><a id=0 href=0>x</a></li><li><a id=1 href=1>x</a></li></ul>"
+        "<div><div><div><ul><li><a id=2 href=2>x</a></li><li><a id=3 href=3>x</a></li></ul></div>"
+        "</div></div><p><a id=4 href=4>x</a></p>"
+    )
+    elements = select(html, "//a")
+    assert farthest_first(elements) == [0, 2, 4, 1, 3]
+
+
+def test_a_link_inside_a_link() -> None:
+    elements = select(
+        "<a href=0>x<map><area href=1></map></a><p><a href=2>x</a></p>", "//a | //area"
+    )
+    assert [element.tag for element in elements] == ["a", "area", "a"]
+    assert farthest_first(elements) == [0, 2, 1]
+
+
+def test_no_links() -> None:
+    assert sort_links([], identity(URL)) == []
+
+
+def test_a_page_as_deep_as_parsers_go() -> None:
+    depth = 2_000
+    html = "<div>" * depth + "<a href=1>x</a>" + "</div>" * depth + "<a href=2>x</a><a href=3>x</a>"
+    links = get_links(parse_html(html), URL, Site(identity(URL)))
+    assert [link.url[-1] for link in sort_links(links, identity(URL))] == ["1", "2", "3"]
