@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -31,14 +32,23 @@ def add_feeds(settings: BaseSettings, summary: str) -> None:
     *summary* is a file for the summary, which gets a feed of its own; '' for none.
     """
     feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
-    if summary in map(str, feeds):
-        raise ValueError(f"summary={summary!r} is the file of another feed: give it one of its own")
+    check_feeds(settings, summary)
     for options in feeds.values():
         if not options.keys() & {"item_classes", "item_filter"}:
             options.update(_feed_of(TemplateCandidate, options))
     if summary:
         feeds[summary] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
     settings.set("FEEDS", feeds, priority=PRIORITY)
+
+
+def check_feeds(settings: BaseSettings, summary: str) -> None:
+    """Raise ValueError when the summary would be written over another feed."""
+    if summary and _path(summary) in map(_path, settings.getdict("FEEDS")):
+        raise ValueError(f"summary={summary!r} is the file of another feed: give it one of its own")
+
+
+def _path(uri: str | Path) -> Path:
+    return Path(str(uri).removeprefix("file://")).absolute()
 
 
 def _feed_of(item_class: type, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Command(CrawlCommand):
         check = getattr(spider_class, "check_arguments", None)
         try:
             if check:
-                check(arguments)
+                check(arguments, self.settings)
         except ValueError as error:
             return str(error)
         return ""

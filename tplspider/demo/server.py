@@ -28,7 +28,7 @@ class SiteServer:
         self.site = site or files(__package__) / "site"
         self.log: list[str] = []
         self.redirects = _redirects(self.site)
-        handler = type("Handler", (_Handler,), {"owner": self})
+        handler = type("Handler", (Handler,), {"owner": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
@@ -52,6 +52,18 @@ class SiteServer:
         self._server.server_close()
         self._thread.join()
 
+    def respond(self, request: Handler) -> None:
+        """Answer a request: a redirect, a file, or 404."""
+        path = urlsplit(request.path).path
+        if path in self.redirects:
+            target, status = self.redirects[path]
+            request.answer(status, Location=target)
+        elif (found := self.find(path)) is not None:
+            kind = guess_type(found.name)[0] or "text/html"
+            request.answer(200, found.read_bytes(), Content_Type=kind)
+        else:
+            request.answer(404, b"<h1>Not found</h1>", Content_Type="text/html")
+
     def find(self, path: str) -> Traversable | None:
         """The file that a path stands for, if there is one inside the site."""
         names = [name for name in unquote(path).split("/") if name]
@@ -65,27 +77,21 @@ class SiteServer:
         return found if found.is_file() else None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """One request to a :class:`SiteServer`."""
+
     owner: SiteServer
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         self.owner.log.append(self.path)
-        path = urlsplit(self.path).path
-        if path in self.owner.redirects:
-            target, status = self.owner.redirects[path]
-            self.answer(status, b"", Location=target)
-        elif (found := self.owner.find(path)) is not None:
-            kind = guess_type(found.name)[0] or "text/html"
-            self.answer(200, found.read_bytes(), **{"Content-Type": kind})
-        else:
-            self.answer(404, b"<h1>Not found</h1>", **{"Content-Type": "text/html"})
+        self.owner.respond(self)
 
-    def answer(self, status: int, body: bytes, **headers: str) -> None:
-        """Send a whole response."""
+    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        """Send a whole response; underscores in the names of headers are hyphens."""
         self.send_response(status)
         for name, value in headers.items():
-            self.send_header(name, value)
+            self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
+from scrapy.http import HtmlResponse
 
 from tplspider import signals
 from tplspider.addresses import identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.config import Config
-from tplspider.feeds import add_feeds
+from tplspider.feeds import add_feeds, check_feeds
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import HtmlResponse, Response
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from tplspider.items import CandidateSearch, TemplateCandidate
@@ -68,17 +70,21 @@ class TemplateCandidatesSpider(Spider):
         return spider
 
     @classmethod
-    def check_arguments(cls, given: Mapping[str, object]) -> Arguments:
-        """Raise ValueError, in one line, when the arguments will not do."""
-        return check_arguments(given)
+    def check_arguments(
+        cls, given: Mapping[str, object], settings: BaseSettings | None = None
+    ) -> Arguments:
+        """Raise ValueError, in one line, when the arguments will not do (in these settings)."""
+        arguments = check_arguments(given)
+        if settings is not None:
+            check_feeds(settings, arguments.summary)
+        return arguments
 
     async def start(self) -> AsyncIterator[Any]:
         url = self.arguments.url
         if url != getattr(self, "url", url):
             logger.info("The key page %s is taken for %s", getattr(self, "url", ""), url)
         if self._is_too_long(url):
-            for item in self._give_up(url, "too-long"):
-                yield item
+            yield self._request_nothing()
         else:
             yield Request(url, self.parse_key_page, errback=self.key_page_failed, dont_filter=True)
 
@@ -89,7 +95,7 @@ class TemplateCandidatesSpider(Spider):
             yield from self._give_up(response.url, reason)
             return
         try:
-            self._start_search(response)  # type: ignore[arg-type]  # an HtmlResponse, as it has no reason
+            self._start_search(response)
         except Exception:
             logger.exception("The key page %s cannot be read", response.url)
             yield from self._give_up(response.url, "error")
@@ -111,36 +117,32 @@ class TemplateCandidatesSpider(Spider):
 
     def link_failed(self, failure: Failure) -> Output:
         """Tell the search why a link gave no page."""
-        if self.search:
-            self.search.tell(
-                failure.request.cb_kwargs["rank"],  # type: ignore[attr-defined]  # set by Scrapy
-                failure_reason(failure.value),
-            )
+        if self.search and self._site:
+            request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
+            offsite = identity(request.url) not in self._site
+            reason = "offsite-redirect" if offsite else failure_reason(failure.value)
+            self.search.tell(request.cb_kwargs["rank"], reason)
             yield from self._advance()
 
     def resume(self) -> None:
         """Nothing is under way: if the search is not over, requests have vanished. Go on."""
-        if self._ended:
-            return
-        # The engine takes requests here but no items, so go on from the callback of a request
-        # that cannot fail.
-        request = Request(
-            "data:,", self.parse_vanished, dont_filter=True, meta={"dont_cache": True}
-        )
-        self.crawler.engine.crawl(request)
-        raise DontCloseSpider
+        if not self._ended:
+            self.crawler.engine.crawl(self._request_nothing())
+            raise DontCloseSpider
 
-    def parse_vanished(self, response: Response) -> Output:
-        """Account for requests that ended without a callback or an errback."""
+    def parse_nothing(self, response: Response) -> Output:
+        """Account for requests that ended without a callback or an errback, or never started."""
         if self.search is None:
-            yield from self._give_up(self.arguments.url, "error")
+            url = self.arguments.url
+            yield from self._give_up(url, "too-long" if self._is_too_long(url) else "error")
             return
         for visit in self.search.pending:
             logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
             self.search.tell(visit.rank, "error")
         yield from self._advance()
 
-    def _start_search(self, response: HtmlResponse) -> None:
+    def _start_search(self, response: Response) -> None:
+        assert isinstance(response, HtmlResponse)
         root, url = response.selector.root, response.url
         key_identity = identity(url)
         self._site = Site(key_identity, self.arguments.scope)
@@ -149,7 +151,7 @@ class TemplateCandidatesSpider(Spider):
         self._links = len(links)
         strategy = STRATEGIES[self.arguments.strategy]
         self.search = SubdigraphSearch(
-            read_page(root, url, self._site, response.encoding),
+            self._read(response),
             strategy(links, key_identity),
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
@@ -193,6 +195,10 @@ class TemplateCandidatesSpider(Spider):
             dont_filter=True,
         )
 
+    def _request_nothing(self) -> Request:
+        """A request that cannot fail, for places that may ask for requests but not give items."""
+        return Request("data:,", self.parse_nothing, dont_filter=True, meta={"dont_cache": True})
+
     def _page_or_reason(self, response: Response) -> Page | str:
         assert self._site
         if identity(response.url) not in self._site:
@@ -201,11 +207,15 @@ class TemplateCandidatesSpider(Spider):
         if reason:
             return reason
         try:
-            root = response.selector.root  # type: ignore[attr-defined]  # of an HtmlResponse
-            return read_page(root, response.url, self._site, response.encoding)  # type: ignore[attr-defined]
+            return self._read(response)
         except Exception:
             logger.exception("The page %s cannot be read", response.url)
             return "error"
+
+    def _read(self, response: Response) -> Page:
+        assert isinstance(response, HtmlResponse)
+        assert self._site
+        return read_page(response.selector.root, response.url, self._site, response.encoding)
 
     def _give_up(self, url: str, outcome: str) -> Output:
         yield from self._end(unusable(url, self.arguments.n, outcome), iter(()))

@@ -1,0 +1,49 @@
+"""Scrapy components that the tests put into real crawls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.resolver import CachingThreadedResolver
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from twisted.internet import defer
+from twisted.internet.error import DNSLookupError
+
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+
+
+class LoopbackResolver(CachingThreadedResolver):
+    """Every name is on loopback but those with ``dead`` in them; nothing is looked up."""
+
+    def getHostByName(self, name: str, timeout: Any = ()) -> Deferred[str]:
+        if "dead" in name:
+            return defer.fail(DNSLookupError(f"no such name: {name}"))
+        return defer.succeed("127.0.0.1")
+
+
+class DroppingMiddleware(BaseSpiderMiddleware):
+    """Drops requests with ``vanish`` in their address, as a user's middleware might."""
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        return None if "vanish" in request.url else request
+
+
+class ItemDroppingMiddleware(BaseSpiderMiddleware):
+    """Drops every item."""
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        return None
+
+
+class StumblingSpider(TemplateCandidatesSpider):
+    """Fails on pages with ``stumble`` in their address, as if they had brought out a defect."""
+
+    def _read(self, response: Any) -> Any:
+        if "stumble" in response.url:
+            raise RuntimeError("stumbled")
+        return super()._read(response)

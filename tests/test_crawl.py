@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import literal
+import pytest
+from conftest import Crawl, FixtureServer, run_scrapy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tplspider.demo.server import Handler
+
+KEY = "/docs/guide/four.html"
+
+
+def load(url: str) -> literal.LiteralPage | str:
+    try:
+        with urllib.request.urlopen(url) as response:
+            return literal.LiteralPage(response.url, response.read().decode())
+    except urllib.error.HTTPError as error:
+        return f"http-{error.code}"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_pages_arrive_in_the_order_of_the_paper(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], n: int
+) -> None:
+    expected = literal.search(load, serve("menu").url + KEY, n)
+    server = serve("menu")
+    done = crawl(server.url + KEY, n=n)
+    # Ports differ from server to server, paths do not.
+    paths = ["/" + url.split("/", 3)[3] for url in expected.asked]
+    assert server.pages_asked == paths
+    summary = done.summary
+    assert summary["reason"] == done.finish_reason == expected.reason
+    assert [row["rank"] for row in done.candidates] == expected.member_ranks
+    assert summary["members"] == [row["url"] for row in done.candidates]
+    assert summary["loads"] == expected.loads
+    assert summary["links"] == expected.links
+    assert [(row["outcome"], row["rank"]) for row in summary["explored"]] == [
+        (row["outcome"], row["rank"]) for row in expected.explored
+    ]
+
+
+def test_stats_log_and_close_reason(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    done = crawl(server.url + KEY)
+    assert done.code == 0
+    assert done.finish_reason == "complete_subdigraph"
+    assert done.stats == {
+        "tplspider/cs_size": "3",
+        "tplspider/explored": "3",
+        "tplspider/key_outcome": "ok",
+        "tplspider/links": "9",
+        "tplspider/loads": "5",
+        "tplspider/skipped/http-404": "1",
+    }
+    lines = [
+        line.partition(": ")[2].replace(server.url, "")
+        for line in done.log.splitlines()
+        if "[tplspider.extension]" in line
+    ]
+    assert lines == [
+        "Key page /docs/guide/four.html: 9 links",
+        "#1 /docs/guide/gone.html: no page (http-404)",
+        "#2 /docs/guide/one.html: page; best CS 1 of 3 [2]",
+        "#3 /docs/guide/two.html: page; best CS 2 of 3 [2, 3]",
+        "#4 /docs/guide/three.html: page; best CS 3 of 3 [2, 3, 4]",
+        "Complete subdigraph: 3 of 3 pages found with 5 loads (complete_subdigraph)",
+    ]
+    assert "Traceback" not in done.log
+
+
+def test_links_run_out(crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]) -> None:
+    server = serve("partial")
+    done = crawl(server.url + "/")
+    assert done.finish_reason == "links_exhausted"
+    assert [row["url"] for row in done.candidates] == [f"{server.url}/{p}.html" for p in "ab"]
+    assert {(row["cs_size"], row["complete"]) for row in done.candidates} == {(2, False)}
+    assert (done.summary["complete"], done.summary["loads"]) == (False, 4)
+
+
+def test_the_budget_runs_out(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    done = crawl(server.url + KEY, max_loads=3)
+    assert done.finish_reason == "max_loads"
+    assert len(server.pages_asked) == done.summary["loads"] == 3
+    assert [row["rank"] for row in done.candidates] == [2]
+
+
+def test_a_key_page_that_redirects(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu", {"/start": lambda request: request.answer(301, Location=KEY)})
+    done = crawl(server.url + "/start")
+    assert done.summary["key_url"] == server.url + KEY
+    assert done.summary["complete"]
+    assert {row["key_url"] for row in done.candidates} == {server.url + KEY}
+
+
+def answer(status: int, body: bytes = b"", kind: str = "text/html") -> Callable[[Handler], None]:
+    return lambda request: request.answer(status, body, Content_Type=kind)
+
+
+UNUSABLE: dict[str, tuple[str, Callable[[Handler], None] | None]] = {
+    "/missing": ("http-404", None),
+    "/broken": ("http-500", answer(500)),
+    "/pdf": ("not-html", answer(200, b"%PDF-1.4", "application/pdf")),
+    "/text": ("not-html", answer(200, b"plain words", "text/plain")),
+    "/empty": ("bad-response", answer(200)),
+    "/no-content": ("http-204", answer(204)),
+    "/nolinks.html": ("no-links", None),
+    "/private/": ("robots", answer(200, b"<a href='/a.html'>a</a>")),
+    "/" + "x" * 2100: ("too-long", None),
+}
+
+
+@pytest.mark.parametrize("path", UNUSABLE, ids=lambda path: path[:20])
+def test_a_key_page_that_cannot_be_used(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], path: str
+) -> None:
+    outcome, route = UNUSABLE[path]
+    robots = answer(200, b"User-agent: *\nDisallow: /private/\n", "text/plain")
+    server = serve("alone", {"/robots.txt": robots} | ({path: route} if route else {}))
+    done = crawl(server.url + path)
+    assert done.code == 0
+    assert done.finish_reason == "key_page_unusable"
+    assert done.candidates == []
+    assert done.summary == {
+        "key_url": server.url + path,
+        "requested_size": 3,
+        "cs_size": 0,
+        "complete": False,
+        "reason": "key_page_unusable",
+        "key_outcome": outcome,
+        "loads": 1,
+        "links": 0,
+        "members": [],
+        "explored": [],
+        "bounded": False,
+    }
+    assert f"cannot be used ({outcome})" in done.log
+    assert "Traceback" not in done.log
+
+
+@pytest.mark.parametrize(
+    ("url", "outcome"), [("http://dead.example.com/", "dns"), ("dead.example.com/x", "dns")]
+)
+def test_a_key_page_whose_host_is_unknown(
+    crawl: Callable[..., Crawl], url: str, outcome: str
+) -> None:
+    done = crawl(url, settings={"ROBOTSTXT_OBEY": "False"})
+    assert done.code == 0
+    assert done.summary["key_outcome"] == outcome
+    assert ("is taken for https://dead.example.com/x" in done.log) == ("//" not in url)
+
+
+def test_the_same_answer_from_the_http_cache(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    server = serve("menu")
+    settings = {"HTTPCACHE_ENABLED": "True", "HTTPCACHE_DIR": str(tmp_path / "cache")}
+    first = crawl(server.url + KEY, settings)
+    candidates, summary = first.candidates, first.summary
+    asked = len(server.log)
+    second = crawl(server.url + KEY, settings)
+    assert (second.candidates, second.summary) == (candidates, summary)
+    assert second.finish_reason == "complete_subdigraph"
+    assert len(server.log) == asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no key page"),
+        (("url=ftp://127.0.0.1/",), "ftp: is neither http nor https"),
+        (("url=http://a b/",), "is no valid host name or address"),
+        (("url=http://[::1/",), "cannot be parsed"),
+        (("url=SITE", "n=0"), "n='0': expected a whole number, 1 or more"),
+        (("url=SITE", "n=2.5"), "n='2.5'"),
+        (("url=SITE", "max_loads=-3"), "max_loads='-3'"),
+        (("url=SITE", "strategy=best"), "strategy='best'"),
+        (("url=SITE", "scope=page"), "scope='page'"),
+        (("url=SITE", "nn=3"), "unknown argument 'nn': did you mean 'n'?"),
+    ],
+)
+def test_bad_input_gets_a_clear_line(
+    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    server = serve("menu")
+    out = tmp_path / "out.json"
+    done = run_scrapy(
+        "crawl",
+        "template_candidates",
+        *(f"-a{argument.replace('SITE', server.url)}" for argument in arguments),
+        f"-O{out}",
+        folder=tmp_path,
+    )
+    assert done.code == 2
+    logged, printed = [line for line in done.log.splitlines() if words in line]
+    assert "ERROR" in logged
+    assert ": error: " in printed
+    assert "Traceback" not in done.log
+    assert server.log == []
+    assert not out.exists()
+
+
+def test_a_summary_cannot_share_a_file(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    server, out = serve("menu"), tmp_path / "out.json"
+    done = run_scrapy(
+        "crawl",
+        "template_candidates",
+        f"-aurl={server.url}",
+        f"-asummary={out}",
+        f"-O{out}",
+        folder=tmp_path,
+    )
+    assert done.code == 2
+    assert "Traceback" not in done.log
+    assert "is the file of another feed" in done.log
+    assert server.log == []
+
+
+def test_the_crawl_ends_also_when_somebody_drops_the_items(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    done = crawl(
+        serve("menu").url + KEY,
+        {"SPIDER_MIDDLEWARES": '{"components.ItemDroppingMiddleware": 100}'},
+    )
+    assert done.code == 0
+    assert done.finish_reason == "complete_subdigraph"
+    assert done.candidates == []
+
+
+def test_search_nodes_are_a_setting(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    done = crawl(serve("menu").url + KEY, {"TPLSPIDER_MAX_SEARCH_NODES": "1"}, n=5)
+    assert done.summary["bounded"]
