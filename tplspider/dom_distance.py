@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heapreplace
+from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -70,19 +70,19 @@ class _LinkTree:
 
 def _forks(elements: Sequence[Element]) -> Iterator[tuple[int, int]]:
     """Of each element: its depth, and that of the last node its path shares with those before."""
-    known: dict[Element, int] = {}
+    known: dict[Element | None, int] = {None: 0}  # depths; above the topmost is the document
+    depth_of = known.get
     for element in elements:
         path = []
         step: Element | None = element
-        while step is not None and step not in known:
+        while (depth := depth_of(step)) is None:
             path.append(step)
-            step = step.getparent()
-        shared = known[step] if step is not None else 0
-        depth = shared + len(path)
-        for step in path:
+            step = step.getparent()  # type: ignore[union-attr]  # None is known
+        shared = depth
+        for step in reversed(path):
+            depth += 1
             known[step] = depth
-            depth -= 1
-        yield shared + len(path), shared
+        yield depth, shared
     # lxml looks for a living proxy above each one it frees: from the last to the first it finds
     # one at once, from the first to the last it climbs to the document every time.
     while known:
@@ -102,25 +102,24 @@ def farthest_first(elements: Sequence[Element]) -> list[int]:
         return []
     tree = _LinkTree(elements)
     anchor, drop = tree.anchor, tree.drop
-    total = len(elements)
     nearest = [10**9] * len(tree.depth)  # of each node: the distance to the nearest chosen element
     _spread(tree, nearest, anchor[0], drop[0])
     order = [0]
-    # A heap of (-distance, position), as one number. Distances only shrink, so an entry that is
-    # out of date stands too early, never too late: it is put right when it comes up.
-    heap = [i - total * (nearest[anchor[i]] + drop[i]) for i in range(1, total)]
-    heapify(heap)
-    while heap:
-        entry = heap[0]
-        i = entry % total
-        current = i - total * (nearest[anchor[i]] + drop[i])
-        if current != entry:
-            heapreplace(heap, current)
-            continue
-        heappop(heap)
-        order.append(i)
-        if drop[i] < nearest[anchor[i]]:
-            _spread(tree, nearest, anchor[i], drop[i])
+    # Elements by their distance to the nearest chosen one when they were last looked at. Distances
+    # only shrink: what is out of date when its turn comes moves to a nearer bucket, whose turn is
+    # still to come, and no bucket grows during its own.
+    buckets: defaultdict[int, list[int]] = defaultdict(list)
+    for i in range(1, len(elements)):
+        buckets[nearest[anchor[i]] + drop[i]].append(i)
+    for distance in range(max(buckets, default=0), 0, -1):
+        for i in sorted(buckets.pop(distance, ())):
+            current = nearest[anchor[i]] + drop[i]
+            if current < distance:
+                buckets[current].append(i)
+                continue
+            order.append(i)
+            if drop[i] < nearest[anchor[i]]:
+                _spread(tree, nearest, anchor[i], drop[i])
     return order
 
 

@@ -38,7 +38,8 @@ def add_feeds(settings: BaseSettings, summary: str) -> None:
             options.update(_feed_of(TemplateCandidate, options))
     if summary:
         feeds[summary] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
-    settings.set("FEEDS", feeds, priority=PRIORITY)
+    if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
+        settings.set("FEEDS", feeds, priority=PRIORITY)
 
 
 def check_feeds(settings: BaseSettings, summary: str) -> None:

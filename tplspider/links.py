@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from tplspider.addresses import Address, Resolver, identity
 from tplspider.ignored_extensions import IGNORED_EXTENSIONS
-from tplspider.tree import fold, string_xpath, strings_xpath
+from tplspider.tree import find_all, fold, string_xpath, strings_xpath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tplspider.site import Site
     from tplspider.tree import Element
 
-_BASE = string_xpath("string((//base/@href)[1])")
 _TEXT = strings_xpath(".//text()[not(parent::script or parent::style)]")
 _ALT = string_xpath("string((self::area | .//img)[normalize-space(@alt)][1]/@alt)")
 
@@ -52,49 +49,60 @@ def get_links(
     count: LinkCount | None = None,
 ) -> list[Link]:
     """The paper's getLinks: one entry an identity, in document order, self-links left out."""
-    return [Link(*link) for link in _links(root, url, site, encoding, count or LinkCount())]
-
-
-def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8") -> frozenset[str]:
-    """The identities of getLinks alone, which is all that is asked of a page but the key page."""
-    return frozenset(link[1] for link in _links(root, url, site, encoding, LinkCount()))
-
-
-def _links(
-    root: Element, url: str, site: Site, encoding: str, count: LinkCount
-) -> Iterator[tuple[str, str, Element]]:
     resolver = _resolver(root, url, encoding)
     seen = {identity(url)}
     read = set()
-    for element in _link_elements(root):
+    links = []
+    for element in find_all(root, "a", "area"):
         href = element.get("href")
         if href is None or href in read or element.get("download") is not None:
             continue
         read.add(href)
         try:
-            address = resolver.resolve(href)
+            address = _page_address(resolver, href, site)
         except ValueError:
-            count.unparsable += 1
+            if count:
+                count.unparsable += 1
             continue
-        if address is None or address[1] in seen or address[1] not in site:
-            continue
-        if not _is_ignored(address[0]):
+        if address and address[1] not in seen:
             seen.add(address[1])
-            yield *address, element
+            links.append(Link(*address, element))
+    return links
 
 
-def _link_elements(root: Element) -> Iterator[Element]:
-    # A page that closes </html> before its <body> has two top-level elements.
-    top = root.getroottree().getroot()
-    first = next(reversed([top, *top.itersiblings(preceding=True)]))
-    for element in (first, *first.itersiblings()):
-        yield from element.iter("a", "area")
+def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8") -> frozenset[str]:
+    """The identities of getLinks alone, which is all that is asked of a page but the key page."""
+    resolver = _resolver(root, url, encoding)
+    identities = set()
+    hrefs = {
+        href
+        for element in find_all(root, "a", "area")
+        if (href := element.get("href")) is not None and element.get("download") is None
+    }
+    for href in hrefs:
+        try:
+            address = _page_address(resolver, href, site)
+        except ValueError:
+            continue
+        if address:
+            identities.add(address[1])
+    identities.discard(identity(url))
+    return frozenset(identities)
+
+
+def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] | None:
+    """The address and identity that *href* stands for, if it may be a page of the site."""
+    address = resolver.resolve(href)
+    if address is None or address[1] not in site or _is_ignored(address[0]):
+        return None
+    return address
 
 
 def _resolver(root: Element, url: str, encoding: str) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
     page = Resolver(url, encoding)
-    base = _BASE(root)
+    bases = (element.get("href") for element in find_all(root, "base"))
+    base = next((href for href in bases if href is not None), "")
     try:
         address = page.resolve(base) if base else None
     except ValueError:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tplspider.addresses import identity
 from tplspider.links import link_identities
-from tplspider.tree import fold, string_xpath, visible_text
+from tplspider.tree import find_all, fold, string_xpath, visible_text
 
 if TYPE_CHECKING:
     from tplspider.site import Site
     from tplspider.tree import Element
 
-_TITLE = string_xpath("string((//title)[1])")
+_TEXT = string_xpath("string(.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def read_page(root: Element, url: str, site: Site, encoding: str = "utf-8") -> P
         identity=identity(url),
         links=link_identities(root, url, site, encoding),
         fingerprint=fingerprint(visible_text(root)),
-        title=fold(_TITLE(root)),
+        title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from lxml import etree
 from parsel import Selector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
 
@@ -24,6 +23,17 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def find_all(root: Element, *tags: str) -> Iterator[Element]:
+    """The elements with one of *tags*, in document order, from the whole document.
+
+    A page that closes ``</html>`` before its ``<body>`` has several top-level elements.
+    """
+    top = root.getroottree().getroot()
+    first = next(reversed([top, *top.itersiblings(preceding=True)]))
+    for element in (first, *first.itersiblings()):
+        yield from element.iter(*tags)
+
+
 def string_xpath(expression: str) -> Callable[[Element], str]:
     """An XPath expression whose value is a string."""
     return cast("Callable[[Element], str]", etree.XPath(expression, smart_strings=False))
@@ -34,24 +44,26 @@ def strings_xpath(expression: str) -> Callable[[Element], list[str]]:
     return cast("Callable[[Element], list[str]]", etree.XPath(expression, smart_strings=False))
 
 
+_TEXT = strings_xpath("//text()")
+_VISIBLE_TEXT = strings_xpath(
+    "//text()[not(ancestor::script | ancestor::style | ancestor::noscript | ancestor::template)]"
+)
+
+
 def visible_text(root: Element) -> str:
     """Every text node outside script, style, noscript and template; white space folded."""
-    return fold(" ".join(_text_nodes(tuple(tag for tag in _HIDDEN if _has(tag)(root)))(root)))
-
-
-_HIDDEN = ("script", "style", "noscript", "template")
-
-
-@cache
-def _has(tag: str) -> etree.XPath:
-    return etree.XPath(f"boolean(//{tag})")
-
-
-@cache
-def _text_nodes(hidden: tuple[str, ...]) -> Callable[[Element], list[str]]:
-    """All text nodes outside the *hidden* elements: those that the page has, tests being dear."""
-    # Script and style hold nothing but text; the two others may hold elements.
-    inside = " | ".join(
-        f"{'parent' if tag in ('script', 'style') else 'ancestor'}::{tag}" for tag in hidden
-    )
-    return strings_xpath(f"//text()[not({inside})]" if inside else "//text()")
+    nodes = _TEXT(root)
+    hidden = [
+        text
+        for element in find_all(root, "script", "style", "noscript", "template")
+        for text in element.itertext()
+        if not text.isspace()
+    ]
+    if hidden:
+        # Asking every node for its ancestors is slow. Taking out what reads like a hidden text is
+        # as good, as long as no visible text reads the same (and no hidden one counts twice).
+        texts = frozenset(hidden)
+        visible = [text for text in nodes if text not in texts]
+        exact = len(nodes) - len(visible) == len(hidden)
+        nodes = visible if exact else _VISIBLE_TEXT(root)
+    return fold(" ".join(nodes))

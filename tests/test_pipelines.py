@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scrapy.exceptions import DropItem
+from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.test import get_crawler
+
+from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+KEY = "http://example.org/"
+FIRST = TemplateCandidate(
+    key_url=KEY,
+    url="http://example.org/a",
+    link="http://example.org/a",
+    rank=1,
+    h_distance=0,
+    anchor_text="A",
+    dom_path="/html/body/a",
+    title="A",
+    requested_size=2,
+    cs_size=2,
+    complete=True,
+    loads=4,
+)
+SECOND = replace(FIRST, url="http://example.org/b", link="http://example.org/b", rank=3)
+SUMMARY = CandidateSearch(
+    key_url=KEY,
+    requested_size=2,
+    cs_size=2,
+    complete=True,
+    reason="complete_subdigraph",
+    key_outcome="ok",
+    loads=4,
+    links=5,
+    members=[FIRST.url, SECOND.url],
+)
+
+
+@pytest.fixture
+def pipeline() -> ValidationPipeline:
+    crawler = get_crawler(TemplateCandidatesSpider)
+    pipeline: ValidationPipeline = build_from_crawler(ValidationPipeline, crawler)
+    return pipeline
+
+
+def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
+    for item in (FIRST, SECOND, SUMMARY):
+        assert pipeline.process_item(item) is item
+
+
+@pytest.mark.parametrize(
+    ("items", "fault"),
+    [
+        ([replace(FIRST, url=KEY)], "the key page is no candidate"),
+        ([FIRST, replace(SECOND, url=FIRST.url + "#x")], "would fill two seats"),
+        ([SECOND, FIRST], "rank 1 is out of order"),
+        ([replace(FIRST, complete=False)], "complete=False with 2 of 2 pages"),
+        ([replace(FIRST, cs_size=3, complete=False)], "3 pages where 2 were asked for"),
+        ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
+        ([FIRST, SUMMARY], "its members are not the candidates"),
+        ([FIRST, SECOND, replace(SUMMARY, members=[FIRST.url])], "1 members, but cs_size 2"),
+    ],
+)
+def test_an_unsound_answer_is_dropped(
+    pipeline: ValidationPipeline, items: list[Any], fault: str
+) -> None:
+    for item in items[:-1]:
+        pipeline.process_item(item)
+    with pytest.raises(DropItem, match=fault):
+        pipeline.process_item(items[-1])
+    assert pipeline.crawler.stats.get_value("tplspider/invalid_items") == 1
+
+
+def test_texts_are_cleaned_wherever_they_are() -> None:
+    summary = replace(SUMMARY, explored=[{"rank": 1, "reason": "a\x00b"}], members=["\ud800x"])
+    cleaned = CleanTextPipeline().process_item(summary)
+    assert cleaned.explored == [{"rank": 1, "reason": "ab"}]
+    assert cleaned.members == ["x"]
+    assert CleanTextPipeline().process_item(replace(FIRST, title="\x1bt\n\U0001f600")).title == (
+        "t\n\U0001f600"
+    )
+
+
+def test_items_of_others_pass(pipeline: ValidationPipeline) -> None:
+    item = {"title": "\x00"}
+    assert CleanTextPipeline().process_item(item) is item
+    assert pipeline.process_item(item) is item

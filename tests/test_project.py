@@ -1,0 +1,98 @@
+"""The project as a newcomer meets it: the demo, the commands, the spider as a class."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import PROJECT, run_scrapy
+from scrapy.utils.test import get_crawler
+
+import tplspider
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
+    done = run_scrapy("demo", folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    assert done.code == 0
+    assert done.log == ""
+    rows = re.findall(r"^  (\d)  +(\S+)  +(.*?)(  +yes)?$", done.stdout, re.MULTILINE)
+    assert [(rank, link, what.strip(), bool(member)) for rank, link, what, member in rows] == [
+        ("1", "/collection/", "page", True),
+        ("2", "/collection/old-catalogue.html", "no page: http-404", False),
+        ("3", "/collection/safety.html", "page", True),
+        ("4", "/collection/index.html", "duplicate: duplicate-of /collection/", False),
+        ("5", "/collection/print.html", "page", False),
+        ("6", "/collection/tandem", "page, redirected to /collection/tandems.html", True),
+    ]
+    assert "3 pages that all link to each other, after 7 loads" in done.stdout
+
+
+def test_the_demo_takes_a_size(tmp_path: Path) -> None:
+    done = run_scrapy("demo", "-n", "2", folder=tmp_path)
+    assert "2 pages that all link to each other, after 4 loads" in done.stdout
+    assert run_scrapy("demo", "-n", "none", folder=tmp_path).code == 2
+
+
+def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
+    assert run_scrapy("list", folder=tmp_path).stdout == "template_candidates\n"
+    assert run_scrapy("crawl", "nobody", folder=tmp_path).code != 0
+    assert run_scrapy("crawl", folder=tmp_path).code == 2
+
+
+def test_commands_import_nothing_heavy() -> None:
+    code = (
+        "import sys; import tplspider.commands.crawl, tplspider.commands.demo;"
+        "print('tplspider.spiders.template_candidates' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_the_algorithms_know_nothing_of_scrapy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, tplspider; print('scrapy' in sys.modules)"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_public_names_exist() -> None:
+    assert all(hasattr(tplspider, name) for name in tplspider.__all__)
+
+
+def test_the_spider_as_a_class() -> None:
+    crawler = get_crawler(TemplateCandidatesSpider)
+    spider = TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/", n="4")
+    assert spider.arguments.n == 4
+    with pytest.raises(ValueError, match="unknown argument 'nn'"):
+        TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/", nn="4")
+
+
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_settings_are_checked(value: str) -> None:
+    crawler = get_crawler(TemplateCandidatesSpider, {"TPLSPIDER_MAX_SEARCH_NODES": value})
+    with pytest.raises(ValueError, match=f"TPLSPIDER_MAX_SEARCH_NODES={value}: expected 1 or more"):
+        TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/")
+
+
+def test_the_readme_starts_with_the_two_commands() -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^    (.+)$", readme, re.MULTILINE)
+    assert commands[:2] == [
+        "pip install -r requirements.txt && scrapy demo",
+        "pip install -r requirements-dev.txt && pytest",
+    ]
+    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
+        assert (PROJECT / target).exists(), target
