@@ -11,14 +11,20 @@ if TYPE_CHECKING:
 
 
 def side_by_side(*functions: Callable[[], object], rounds: int = 7) -> list[float]:
-    """The shortest time of each function, in seconds of CPU, over rounds in which all take their turn."""
+    """The shortest time of each function, in seconds of CPU: in every round each has its turn."""
     times = [float("inf")] * len(functions)
-    for _ in range(rounds):
-        for i, function in enumerate(functions):
+    collecting = gc.isenabled()
+    gc.disable()  # as timeit does
+    try:
+        for _ in range(rounds):
+            for i, function in enumerate(functions):
+                start = process_time()
+                function()
+                times[i] = min(times[i], process_time() - start)
             gc.collect()
-            start = process_time()
-            function()
-            times[i] = min(times[i], process_time() - start)
+    finally:
+        if collecting:
+            gc.enable()
     return times
 
 
