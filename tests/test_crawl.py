@@ -22,7 +22,8 @@ def load(url: str) -> literal.LiteralPage | str:
         with urllib.request.urlopen(url) as response:
             return literal.LiteralPage(response.url, response.read().decode())
     except urllib.error.HTTPError as error:
-        return f"http-{error.code}"
+        with error:
+            return f"http-{error.code}"
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])

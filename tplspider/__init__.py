@@ -9,6 +9,8 @@ from tplspider.site import Site
 from tplspider.sort_links import sort_links
 from tplspider.tree import parse_html
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Address",
     "CandidateSearch",

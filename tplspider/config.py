@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
+    feeds_dir: str = ""
     max_search_nodes: int = MAX_SEARCH_NODES
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Read and check the settings of a crawl."""
-        nodes = crawler.settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes)
+        settings = crawler.settings
+        nodes = settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes)
         if nodes < 1:
             raise ValueError(f"TPLSPIDER_MAX_SEARCH_NODES={nodes}: expected 1 or more")
-        return cls(max_search_nodes=nodes)
+        return cls(
+            feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir, max_search_nodes=nodes
+        )

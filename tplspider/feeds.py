@@ -26,10 +26,11 @@ PRIORITY = 50
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def add_feeds(settings: BaseSettings, summary: str) -> None:
+def add_feeds(settings: BaseSettings, summary: str, folder: str = "", job: str = "") -> None:
     """Give each feed one kind of item: those that ask for none get the candidates.
 
-    *summary* is a file for the summary, which gets a feed of its own; '' for none.
+    *summary* is a file for the summary, which gets a feed of its own; '' for none. In *folder*, if
+    there is one, both kinds get a file of their own, named after the *job*.
     """
     feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
     check_feeds(settings, summary)
@@ -38,6 +39,10 @@ def add_feeds(settings: BaseSettings, summary: str) -> None:
             options.update(_feed_of(TemplateCandidate, options))
     if summary:
         feeds[summary] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
+    if folder:
+        name = str(Path(folder) / (job or "%(time)s"))
+        feeds[f"{name}.json"] = _feed_of(TemplateCandidate, {}) | {"overwrite": True}
+        feeds[f"{name}.summary.json"] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
     if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
         settings.set("FEEDS", feeds, priority=PRIORITY)
 

@@ -14,10 +14,11 @@ from tplspider import signals
 from tplspider.addresses import identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.config import Config
-from tplspider.feeds import add_feeds, check_feeds
+from tplspider.feeds import PRIORITY, add_feeds, check_feeds
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
+from tplspider.profiles import profile_settings
 from tplspider.results import candidates, summary, unusable
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
@@ -65,7 +66,11 @@ class TemplateCandidatesSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        add_feeds(crawler.settings, spider.arguments.summary)
+        job = getattr(spider, "_job", "")  # what scrapyd calls this crawl
+        add_feeds(crawler.settings, spider.arguments.summary, spider.config.feeds_dir, job)
+        if crawler.settings.get("JOBDIR"):
+            logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
+            crawler.settings.set("JOBDIR", None, priority=PRIORITY)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
 
@@ -77,6 +82,8 @@ class TemplateCandidatesSpider(Spider):
         arguments = check_arguments(given)
         if settings is not None:
             check_feeds(settings, arguments.summary)
+            if profile := settings.get("TPLSPIDER_PROFILE"):
+                profile_settings(profile)
         return arguments
 
     async def start(self) -> AsyncIterator[Any]:

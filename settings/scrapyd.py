@@ -1,0 +1,9 @@
+"""The profile of a deployed project (the egg's entry point): jobs on a scrapyd server."""
+
+import os
+
+from settings.default import *  # noqa: F403
+
+# The folder that gets two files a job, JOB.json with the candidates and JOB.summary.json. Scrapyd's
+# own items_dir, if it is set, gets the candidates as well, as JSON lines.
+TPLSPIDER_FEEDS_DIR = os.environ.get("TPLSPIDER_FEEDS_DIR", "")

@@ -1,0 +1,22 @@
+"""What scrapyd-deploy packs: the spider with its settings and the demo website, nothing else."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+VERSION = re.search(r'__version__ = "(.+)"', Path("tplspider/__init__.py").read_text("utf-8"))
+assert VERSION
+
+setup(
+    name="tplspider",
+    version=VERSION[1],
+    description="Finds the pages of a website that share the web template of a given page",
+    license="BSD-3-Clause",
+    python_requires=">=3.11",
+    install_requires=Path("requirements.txt").read_text("utf-8").split(),
+    packages=find_packages(include=["tplspider*", "settings*"]),
+    package_data={"tplspider.demo": ["site/*", "site/**/*"]},
+    entry_points={"scrapy": ["settings = settings.scrapyd"]},
+    zip_safe=True,
+)
