@@ -69,6 +69,8 @@ def test_addresses_that_will_not_do(given: str, words: str) -> None:
         ({"n": "2.5"}, "n='2.5'"),
         ({"n": ""}, "n=''"),
         ({"max_loads": "-3"}, "max_loads='-3': expected a whole number, 0 or more"),
+        ({"max_seconds": "-1"}, "max_seconds='-1': expected a number of seconds"),
+        ({"max_seconds": "soon"}, "max_seconds='soon'"),
         ({"strategy": "best"}, "strategy='best': expected one of paper"),
         ({"scope": "page"}, "scope='page': expected one of host, domain"),
         ({"nn": "3"}, "unknown argument 'nn': did you mean 'n'?"),
@@ -97,11 +99,12 @@ def test_all_arguments() -> None:
         "strategy": "paper",
         "scope": "domain",
         "max_loads": "0",
+        "max_seconds": "1.5",
         "summary": "%(name)s.CSV",
         "_job": "1234",
     }
     assert check_arguments(given) == Arguments(
-        "http://example.org/", 5, "paper", "domain", 0, "%(name)s.CSV"
+        "http://example.org/", 5, "paper", "domain", 0, 1.5, "%(name)s.CSV"
     )
 
 

@@ -61,6 +61,7 @@ def test_stats_log_and_close_reason(
         "tplspider/links": "9",
         "tplspider/loads": "5",
         "tplspider/skipped/http-404": "1",
+        "tplspider/wasted": "0",
     }
     lines = [
         line.partition(": ")[2].replace(server.url, "")
@@ -147,6 +148,8 @@ def test_a_key_page_that_cannot_be_used(
         "members": [],
         "explored": [],
         "bounded": False,
+        "wasted": 0,
+        "hint": "",
     }
     assert f"cannot be used ({outcome})" in done.log
     assert "Traceback" not in done.log

@@ -82,9 +82,8 @@ def test_the_spider_as_a_class() -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1"])
 def test_settings_are_checked(value: str) -> None:
-    crawler = get_crawler(TemplateCandidatesSpider, {"TPLSPIDER_MAX_SEARCH_NODES": value})
     with pytest.raises(ValueError, match=f"TPLSPIDER_MAX_SEARCH_NODES={value}: expected 1 or more"):
-        TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/")
+        get_crawler(TemplateCandidatesSpider, {"TPLSPIDER_MAX_SEARCH_NODES": value})
 
 
 def test_the_readme_starts_with_the_two_commands() -> None:

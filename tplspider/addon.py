@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
+
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
-from tplspider.profiles import profile_settings
+from tplspider.politeness import CrawlDelay, RetryAfterMiddleware, user_agent
+from tplspider.redirects import SiteMetaRefreshMiddleware, SiteRedirectMiddleware
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-# Above the project's settings (20), below those of a spider (30) and of the command line (40).
-PROFILE_PRIORITY = 25
-
 
 class Addon:
-    """Turns on the extension, the pipelines and the CSV exporter, unless a project has its own.
-
-    Also puts the profile in force that TPLSPIDER_PROFILE names, if there is one.
-    """
+    """Turns on the project's components, unless the settings have them otherwise."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        if name := settings.get("TPLSPIDER_PROFILE"):
-            settings.setdict(profile_settings(name), PROFILE_PRIORITY)
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", CliqueTracker, 500)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CleanTextPipeline, 800)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ValidationPipeline, 900)
+        add = settings.setdefault_in_component_priority_dict
+        add("EXTENSIONS", CliqueTracker, 500)
+        add("EXTENSIONS", CrawlDelay, 500)
+        add("ITEM_PIPELINES", CleanTextPipeline, 800)
+        add("ITEM_PIPELINES", ValidationPipeline, 900)
+        # In the places of those of Scrapy that they extend.
+        for built_in, ours, place in (
+            (RetryMiddleware, RetryAfterMiddleware, 550),
+            (MetaRefreshMiddleware, SiteMetaRefreshMiddleware, 580),
+            (RedirectMiddleware, SiteRedirectMiddleware, 600),
+        ):
+            add("DOWNLOADER_MIDDLEWARES", built_in, None)
+            add("DOWNLOADER_MIDDLEWARES", ours, place)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)
         settings.set("FEED_EXPORTERS", exporters, "addon")
+        agent = user_agent(settings.get("TPLSPIDER_CONTACT") or "")
+        settings.set("USER_AGENT", agent, "addon")

@@ -34,6 +34,7 @@ class Arguments:
     strategy: str = "paper"
     scope: str = "host"
     max_loads: int = 100
+    max_seconds: float = 0
     summary: str = ""
 
 
@@ -62,6 +63,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         max_loads=_whole_number(
             "max_loads", values.get("max_loads", Arguments.max_loads), at_least=0
         ),
+        max_seconds=_seconds("max_seconds", values.get("max_seconds", Arguments.max_seconds)),
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
     )
 
@@ -115,6 +117,13 @@ def _whole_number(name: str, value: object, *, at_least: int) -> int:
     if not re.fullmatch(r"[0-9]+", text, re.ASCII) or int(text) < at_least:
         raise ValueError(f"{name}={text!r}: expected a whole number, {at_least} or more")
     return int(text)
+
+
+def _seconds(name: str, value: object) -> float:
+    text = str(value).strip()
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
+        raise ValueError(f"{name}={text!r}: expected a number of seconds, 0 for no limit")
+    return float(text)
 
 
 def _one_of(name: str, value: object, choices: Iterable[str]) -> str:

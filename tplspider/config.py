@@ -11,22 +11,38 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
 
 @dataclass(frozen=True)
 class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
+    allow_private: bool = True
+    contact: str = ""
     feeds_dir: str = ""
+    in_flight: int = 1
     max_search_nodes: int = MAX_SEARCH_NODES
+    retry_after_max: float = 30
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Read and check the settings of a crawl."""
-        settings = crawler.settings
-        nodes = settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes)
-        if nodes < 1:
-            raise ValueError(f"TPLSPIDER_MAX_SEARCH_NODES={nodes}: expected 1 or more")
-        return cls(
-            feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir, max_search_nodes=nodes
+        return cls.of(crawler.settings)
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> Self:
+        """Read and check settings, of a crawl or not yet of one."""
+        config = cls(
+            allow_private=settings.getbool("TPLSPIDER_ALLOW_PRIVATE", cls.allow_private),
+            contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
+            feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
+            in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),
+            max_search_nodes=settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes),
+            retry_after_max=settings.getfloat("TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
         )
+        for name in ("in_flight", "max_search_nodes"):
+            if getattr(config, name) < 1:
+                setting, value = f"TPLSPIDER_{name.upper()}", getattr(config, name)
+                raise ValueError(f"{setting}={value}: expected 1 or more")
+        return config

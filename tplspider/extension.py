@@ -16,6 +16,7 @@ from tplspider.results import KEY_PAGE_UNUSABLE
 if TYPE_CHECKING:
     from typing import Self
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from tplspider.search import SubdigraphSearch, Visit
@@ -41,6 +42,7 @@ class CliqueTracker:
             (self.item_left, scrapy_signals.item_scraped),
             (self.item_left, scrapy_signals.item_dropped),
             (self.item_left, scrapy_signals.item_error),
+            (self.spider_opened, scrapy_signals.spider_opened),
             (self.spider_idle, scrapy_signals.spider_idle),
         ):
             crawler.signals.connect(handler, signal=signal)
@@ -48,6 +50,31 @@ class CliqueTracker:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
+
+    def spider_opened(self, spider: Spider) -> None:
+        """See to it that nothing closes the spider before the results so far are out.
+
+        Scrapy has no signal for that moment: when it tells that a spider closes, the pipelines are
+        closed already. So the engine's method, by which all ends come about, is led through here.
+        """
+        engine = self.crawler.engine
+        close_spider_async = engine.close_spider_async
+
+        async def close_with_results(*, reason: str = "cancelled") -> None:
+            await self._finish_early(spider, reason)
+            await close_spider_async(reason=reason)
+
+        engine.close_spider_async = close_with_results  # type: ignore[method-assign]
+
+    async def _finish_early(self, spider: Spider, reason: str) -> None:
+        if self._reason or not hasattr(spider, "finish_early"):
+            return
+        self._closing = True
+        try:
+            for item in spider.finish_early(reason):
+                await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
+        except Exception:
+            logger.exception("The results so far cannot be given")
 
     def search_started(self, search: SubdigraphSearch, links: int, unparsable: int) -> None:
         logger.info("Key page %s: %d links", search.key_page.url, links)
@@ -73,6 +100,9 @@ class CliqueTracker:
         self._set("loads", summary.loads)
         self._set("cs_size", summary.cs_size)
         self._set("key_outcome", summary.key_outcome)
+        self._set("wasted", summary.wasted)
+        if summary.hint:
+            logger.warning("A hint: %s", summary.hint)
         if summary.reason == KEY_PAGE_UNUSABLE:
             logger.warning(
                 "The key page %s cannot be used (%s)", summary.key_url, summary.key_outcome

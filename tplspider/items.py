@@ -39,3 +39,5 @@ class CandidateSearch:
     members: list[str] = field(default_factory=list)
     explored: list[dict[str, Any]] = field(default_factory=list)
     bounded: bool = False
+    wasted: int = 0
+    hint: str = ""

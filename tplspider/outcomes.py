@@ -19,10 +19,14 @@ from scrapy.exceptions import (
 from scrapy.http import HtmlResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from tplspider.redirects import OffsiteRedirectError, RedirectLoopError
+
 if TYPE_CHECKING:
     from scrapy.http import Response
 
 _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((OffsiteRedirectError,), "offsite-redirect"),
+    ((RedirectLoopError,), "bad-response"),
     ((DownloadTimeoutError, TimeoutError), "timeout"),
     ((CannotResolveHostError,), "dns"),
     ((DownloadConnectionRefusedError, DownloadFailedError), "connection"),
@@ -57,10 +61,10 @@ def failure_reason(exception: BaseException | None) -> str:
     """Why a request that ended with *exception* gave no page."""
     if isinstance(exception, HttpError):
         return f"http-{exception.response.status}"
-    if isinstance(exception, IgnoreRequest):
-        message = str(exception)
-        return next((reason for words, reason in _IGNORED.items() if words in message), "error")
     for kinds, reason in _REASONS:
         if isinstance(exception, kinds):
             return reason
+    if isinstance(exception, IgnoreRequest):
+        message = str(exception)
+        return next((reason for words, reason in _IGNORED.items() if words in message), "error")
     return "error"

@@ -10,6 +10,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+# Above the project's settings (20), below those of a spider (30) and of the command line (40).
+PROFILE_PRIORITY = 25
+
 
 def profile_names() -> list[str]:
     """The names of all profiles."""

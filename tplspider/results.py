@@ -39,7 +39,7 @@ def candidates(search: SubdigraphSearch) -> Iterator[TemplateCandidate]:
         )
 
 
-def summary(search: SubdigraphSearch, links: int) -> CandidateSearch:
+def summary(search: SubdigraphSearch, links: int, hint: str = "") -> CandidateSearch:
     """How a search among that many links went."""
     return CandidateSearch(
         key_url=search.key_page.url,
@@ -62,18 +62,23 @@ def summary(search: SubdigraphSearch, links: int) -> CandidateSearch:
             for visit in search.visits
         ],
         bounded=search.bounded,
+        wasted=search.wasted,
+        hint=hint,
     )
 
 
-def unusable(key_url: str, size: int, outcome: str) -> CandidateSearch:
+def unusable(
+    key_url: str, size: int, outcome: str, hint: str = "", reason: str = KEY_PAGE_UNUSABLE
+) -> CandidateSearch:
     """The summary of a search that could not start, because of what its key page gave."""
     return CandidateSearch(
         key_url=key_url,
         requested_size=size,
         cs_size=0,
         complete=False,
-        reason=KEY_PAGE_UNUSABLE,
+        reason=reason,
         key_outcome=outcome,
         loads=1,
         links=0,
+        hint=hint,
     )

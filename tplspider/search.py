@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tplspider.addresses import Address
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs
 from tplspider.connections import Connections
+from tplspider.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from tplspider.addresses import Address
-    from tplspider.page import Page
 
 COMPLETE = "complete_subdigraph"
 LINKS_EXHAUSTED = "links_exhausted"
@@ -67,7 +66,9 @@ class SubdigraphSearch:
         self._next: Address | None = next(self._links, None)
         self._asked = 1  # pages that were asked for, whether or not they count as loads
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
-        self._answers: dict[int, Page | str] = {}
+        self._taken: dict[str, Visit] = {}  # every link handed out, by identity
+        self._answers: dict[int, Page | Address | str] = {}
+        self._shared: set[str] = set()  # links whose answer served another link, too
         self._pages: list[Visit] = []  # explored pages, by number
         self._final = {key_page.identity: _KEY_PAGE}
         self._texts = {key_page.fingerprint: _KEY_PAGE} if key_page.fingerprint else {}
@@ -90,6 +91,11 @@ class SubdigraphSearch:
         return self._subdigraphs.bounded
 
     @property
+    def wasted(self) -> int:
+        """Pages that were asked for and not taken into account."""
+        return self._asked - self.loads
+
+    @property
     def pending(self) -> list[Visit]:
         """Links handed out that nobody has told about yet."""
         return [visit for visit in self._waiting if visit.rank not in self._answers]
@@ -105,6 +111,7 @@ class SubdigraphSearch:
                 break
             visit = Visit(len(self.visits) + len(self._waiting) + 1, link, link.url)
             self._waiting.append(visit)
+            self._taken[link.identity] = visit
             self._next = next(self._links, None)
             if link.identity in self._final:
                 self.tell(visit.rank, "")  # known without being loaded
@@ -113,22 +120,55 @@ class SubdigraphSearch:
                 taken.append(visit)
         return taken
 
-    def tell(self, rank: int, answer: Page | str) -> None:
-        """Take in what a link gave: a page, or the reason why there is none."""
+    def tell(self, rank: int, answer: Page | Address | str) -> None:
+        """Take in what a link gave: a page, or the reason why there is none.
+
+        An address means that the link redirects there, which need not be followed where the
+        search :meth:`knows` it.
+        """
         if self.reason or all(visit.rank != rank for visit in self.pending):
             return
         self._answers[rank] = answer
-        while self._waiting and self._waiting[0].rank in self._answers and not self.reason:
-            visit = self._waiting.pop(0)
-            self._account(visit, self._answers.pop(visit.rank))
+        while self._waiting and not self.reason:
+            found = self._answer_of(self._waiting[0])
+            if found is None:
+                break
+            self._account(self._waiting.pop(0), found)
+
+    def knows(self, identity: str, rank: int) -> bool:
+        """Whether what an address gives is known, or under way for another link than this one."""
+        other = self._taken.get(identity)
+        return identity in self._final or (other is not None and other.rank != rank)
+
+    def stop(self, reason: str) -> None:
+        """End the search from outside: the best CS so far is the answer."""
+        self.reason = self.reason or reason
 
     def _is_spent(self) -> bool:
-        return bool(self.max_loads) and self._asked >= self.max_loads
+        # With nothing in flight, what was asked for in vain must not change the answer.
+        asked = self._asked if self._waiting else self.loads
+        return bool(self.max_loads) and asked >= self.max_loads
 
-    def _account(self, visit: Visit, answer: Page | str) -> None:
+    def _answer_of(self, visit: Visit) -> Page | Address | str | None:
+        """What a link gave, by way of the links it redirects to; None while that is not known."""
+        passed = {visit.link.identity}
+        answer = self._answers.get(visit.rank)
+        while isinstance(answer, Address) and answer.identity not in self._final:
+            if answer.identity in passed or answer.identity not in self._taken:
+                return "bad-response"  # round in a circle
+            passed.add(answer.identity)
+            answer = self._answers.get(self._taken[answer.identity].rank)
+        if answer is not None:
+            self._shared |= passed - {visit.link.identity}
+        return answer
+
+    def _account(self, visit: Visit, answer: Page | Address | str) -> None:
         self.visits.append(visit)
-        if visit.link.identity in self._final:
-            self._account_duplicate(visit, self._final[visit.link.identity])
+        known = self._final.get(visit.link.identity)
+        if known is not None:
+            if visit.link.identity in self._shared:
+                self._asked -= 1  # its answer was the end of another link's redirects
+            self._account_duplicate(visit, known)
             return
         self.loads += 1
         if isinstance(answer, str):
@@ -136,13 +176,15 @@ class SubdigraphSearch:
             return
         visit.url = answer.url
         original = self._final.get(answer.identity)
-        if original is None and answer.fingerprint:
-            original = self._texts.get(answer.fingerprint)
-        if original is None:
-            self._account_page(visit, answer)
-        else:
+        if isinstance(answer, Page):
+            if original is None and answer.fingerprint:
+                original = self._texts.get(answer.fingerprint)
+            if original is None:
+                self._account_page(visit, answer)
+                return
             self._final.setdefault(answer.identity, original)
-            self._account_duplicate(visit, original, answer.identity)
+        assert original is not None
+        self._account_duplicate(visit, original, answer.identity)
 
     def _account_page(self, visit: Visit, page: Page) -> None:
         visit.outcome = "page"

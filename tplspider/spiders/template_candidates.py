@@ -11,15 +11,17 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse
 
 from tplspider import signals
-from tplspider.addresses import identity
+from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.config import Config
 from tplspider.feeds import PRIORITY, add_feeds, check_feeds
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
-from tplspider.profiles import profile_settings
+from tplspider.profiles import PROFILE_PRIORITY, profile_settings
+from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
+from tplspider.script_menu import hint
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
 from tplspider.strategies import STRATEGIES
@@ -52,13 +54,14 @@ class TemplateCandidatesSpider(Spider):
 
     name = "template_candidates"
     config: Config
+    site: Site | None = None
     search: SubdigraphSearch | None = None
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
         super().__init__(name, **kwargs)
-        self._site: Site | None = None
         self._links = 0
+        self._hint = ""
         self._announced = 0
         self._ended = False
 
@@ -68,11 +71,25 @@ class TemplateCandidatesSpider(Spider):
         spider.config = Config.from_crawler(crawler)
         job = getattr(spider, "_job", "")  # what scrapyd calls this crawl
         add_feeds(crawler.settings, spider.arguments.summary, spider.config.feeds_dir, job)
-        if crawler.settings.get("JOBDIR"):
-            logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
-            crawler.settings.set("JOBDIR", None, priority=PRIORITY)
+        if spider.arguments.max_seconds and not crawler.settings.frozen:
+            seconds = spider.arguments.max_seconds
+            crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority=PRIORITY)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Put a profile in force, and turn Scrapy's settings to what the search needs."""
+        super().update_settings(settings)
+        if profile := settings.get("TPLSPIDER_PROFILE"):
+            settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
+        in_flight = Config.of(settings).in_flight
+        for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
+            if settings.getint(name) < in_flight:
+                settings.set(name, in_flight, priority=PRIORITY)
+        if settings.get("JOBDIR"):
+            logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
+            settings.set("JOBDIR", None, priority=PRIORITY)
 
     @classmethod
     def check_arguments(
@@ -81,6 +98,7 @@ class TemplateCandidatesSpider(Spider):
         """Raise ValueError, in one line, when the arguments will not do (in these settings)."""
         arguments = check_arguments(given)
         if settings is not None:
+            Config.of(settings)
             check_feeds(settings, arguments.summary)
             if profile := settings.get("TPLSPIDER_PROFILE"):
                 profile_settings(profile)
@@ -97,6 +115,8 @@ class TemplateCandidatesSpider(Spider):
 
     def parse_key_page(self, response: Response) -> Output:
         """Start the search from the links of the key page."""
+        if self._ended:
+            return
         reason = response_reason(response)
         if reason:
             yield from self._give_up(response.url, reason)
@@ -114,7 +134,8 @@ class TemplateCandidatesSpider(Spider):
 
     def key_page_failed(self, failure: Failure) -> Output:
         """End the search: the key page could not be loaded."""
-        yield from self._give_up(self.arguments.url, failure_reason(failure.value))
+        if not self._ended:
+            yield from self._give_up(self.arguments.url, failure_reason(failure.value))
 
     def parse_link(self, response: Response, rank: int) -> Output:
         """Tell the search what the link of that rank gave."""
@@ -124,11 +145,14 @@ class TemplateCandidatesSpider(Spider):
 
     def link_failed(self, failure: Failure) -> Output:
         """Tell the search why a link gave no page."""
-        if self.search and self._site:
+        if self.search and not self.search.reason:
             request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-            offsite = identity(request.url) not in self._site
-            reason = "offsite-redirect" if offsite else failure_reason(failure.value)
-            self.search.tell(request.cb_kwargs["rank"], reason)
+            answer: Address | str
+            if isinstance(failure.value, KnownAddressError):
+                answer = Address(failure.value.url, identity(failure.value.url))
+            else:
+                answer = failure_reason(failure.value)
+            self.search.tell(request.cb_kwargs["rank"], answer)
             yield from self._advance()
 
     def resume(self) -> None:
@@ -139,6 +163,8 @@ class TemplateCandidatesSpider(Spider):
 
     def parse_nothing(self, response: Response) -> Output:
         """Account for requests that ended without a callback or an errback, or never started."""
+        if self._ended:
+            return
         if self.search is None:
             url = self.arguments.url
             yield from self._give_up(url, "too-long" if self._is_too_long(url) else "error")
@@ -148,20 +174,35 @@ class TemplateCandidatesSpider(Spider):
             self.search.tell(visit.rank, "error")
         yield from self._advance()
 
+    def finish_early(self, reason: str) -> Output:
+        """The results so far, when somebody else ends the crawl for that reason."""
+        if self._ended:
+            return
+        if self.search is None:
+            url = self.arguments.url
+            yield from self._end(
+                unusable(url, self.arguments.n, "not-loaded", reason=reason), iter(())
+            )
+        else:
+            self.search.stop(reason)
+            yield from self._advance()
+
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
         root, url = response.selector.root, response.url
         key_identity = identity(url)
-        self._site = Site(key_identity, self.arguments.scope)
+        self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
-        links = get_links(root, url, self._site, response.encoding, count)
+        links = get_links(root, url, self.site, response.encoding, count)
         self._links = len(links)
+        self._hint = hint(root, self._links)
         strategy = STRATEGIES[self.arguments.strategy]
         self.search = SubdigraphSearch(
             self._read(response),
             strategy(links, key_identity),
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
+            in_flight=self.config.in_flight,
             max_nodes=self.config.max_search_nodes,
         )
         self._send(
@@ -184,7 +225,7 @@ class TemplateCandidatesSpider(Spider):
                     yield self._request(visit)
         self._announce(search)
         if search.reason and not self._ended:
-            yield from self._end(summary(search, self._links), candidates(search))
+            yield from self._end(summary(search, self._links, self._hint), candidates(search))
 
     def _announce(self, search: SubdigraphSearch) -> None:
         """Let the extensions know of links that were taken into account."""
@@ -207,8 +248,8 @@ class TemplateCandidatesSpider(Spider):
         return Request("data:,", self.parse_nothing, dont_filter=True, meta={"dont_cache": True})
 
     def _page_or_reason(self, response: Response) -> Page | str:
-        assert self._site
-        if identity(response.url) not in self._site:
+        assert self.site
+        if identity(response.url) not in self.site:
             return "offsite-redirect"
         reason = response_reason(response)
         if reason:
@@ -221,11 +262,11 @@ class TemplateCandidatesSpider(Spider):
 
     def _read(self, response: Response) -> Page:
         assert isinstance(response, HtmlResponse)
-        assert self._site
-        return read_page(response.selector.root, response.url, self._site, response.encoding)
+        assert self.site
+        return read_page(response.selector.root, response.url, self.site, response.encoding)
 
     def _give_up(self, url: str, outcome: str) -> Output:
-        yield from self._end(unusable(url, self.arguments.n, outcome), iter(()))
+        yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
 
     def _end(self, last: CandidateSearch, found: Iterator[TemplateCandidate]) -> Output:
         self._ended = True

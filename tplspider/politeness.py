@@ -1,0 +1,115 @@
+"""Doing as a site asks: Retry-After, Crawl-delay, and telling who we are."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
+
+from tplspider import __version__
+from tplspider.config import Config
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
+
+_ASKS_TO_WAIT = frozenset({429, 503})
+
+
+def user_agent(contact: str) -> str:
+    """The name we go by, with an address where site owners can reach who runs the crawl."""
+    return f"tplspider/{__version__}" + (f" (+{contact})" if contact else "")
+
+
+def retry_after(value: str, now: datetime | None = None) -> float | None:
+    """Seconds to wait for by a Retry-After header, a number or a date; None for nonsense.
+
+    >>> retry_after("120")
+    120.0
+    """
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+class RetryAfterMiddleware(RetryMiddleware):
+    """Scrapy's own, but it waits as long as a site asks for before it tries again.
+
+    A wait longer than TPLSPIDER_RETRY_AFTER_MAX is not worth it: the request fails at once.
+    """
+
+    longest: float
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = super().from_crawler(crawler)
+        middleware.longest = Config.from_crawler(crawler).retry_after_max
+        return middleware
+
+    async def process_response(  # type: ignore[override]  # Scrapy takes either kind
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        header = response.headers.get("Retry-After")
+        if header and response.status in _ASKS_TO_WAIT:
+            seconds = retry_after(header.decode("latin-1"))
+            if seconds is not None and seconds > self.longest:
+                logger.info("%s asks for %.0f s: not waited for", request.url, seconds)
+                return response
+            result = super().process_response(request, response)
+            if seconds and result is not response:
+                logger.info("%s asks for %.0f s: waiting", request.url, seconds)
+                await asyncio.sleep(seconds)
+            return result
+        return super().process_response(request, response)
+
+
+class CrawlDelay:
+    """The extension that keeps to the Crawl-delay of a robots.txt, and asks for a contact."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.config = Config.from_crawler(crawler)
+        crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        if not self.config.contact:
+            logger.info("Set TPLSPIDER_CONTACT, so that site owners can reach you")
+
+    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]
+        asked = robotparser.crawl_delay(agent)
+        if not asked:
+            return
+        delay = min(asked, self.config.retry_after_max)
+        if delay < asked:
+            logger.warning(
+                "robots.txt of %s asks for %.0f s between requests: %.0f s are kept",
+                request.url,
+                asked,
+                delay,
+            )
+        downloader = self.crawler.engine.downloader
+        slot = downloader.slots.get(downloader.get_slot_key(request))
+        if slot is not None and slot.delay < delay:
+            slot.delay = delay
+            logger.info("%.1f s between requests, as robots.txt asks", delay)

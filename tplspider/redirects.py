@@ -1,0 +1,101 @@
+"""Redirects, by HTTP and by meta refresh: followed as long as they stay on the key page's site."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse
+from scrapy.utils.response import get_meta_refresh
+
+from tplspider.addresses import identity
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class OffsiteRedirectError(IgnoreRequest):
+    """A link redirects to another site, where nothing is asked for."""
+
+
+class RedirectLoopError(IgnoreRequest):
+    """A redirect leads back to where it came from."""
+
+
+class KnownAddressError(IgnoreRequest):
+    """A link redirects to an address whose page is known or under way; there is no need to go."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"redirect to {url}, which is known")
+        self.url = url
+
+
+class SiteRedirectMiddleware(RedirectMiddleware):
+    """Scrapy's own, but a link of the search is followed on its site only."""
+
+    def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        try:
+            result = super().process_response(request, response)
+        except ValueError as error:  # an address that cannot be requested, such as javascript:
+            raise OffsiteRedirectError(f"redirect to nowhere: {error}") from None
+        if isinstance(result, Request):
+            check_redirect(self.crawler, request, response, result)
+        elif response.status in _REDIRECTS and response.headers.get("Location"):
+            raise OffsiteRedirectError(f"redirect to {response.headers['Location']!r}")
+        return result
+
+
+class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
+    """Scrapy's own, but a page that refreshes itself, or only after a while, is a page.
+
+    METAREFRESH_MAXDELAY is the longest delay that is followed, in seconds.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
+        super().__init__(settings)
+        self._longest = settings.getfloat("METAREFRESH_MAXDELAY")
+        self._maxdelay: Any = float(
+            "inf"
+        )  # of Scrapy's own, which would leave out the limit itself
+
+    def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        if not isinstance(response, HtmlResponse):
+            return response
+        delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+        if delay is None or url is None or delay > self._longest:
+            return response
+        if identity(url) == identity(response.url):
+            return response
+        result = super().process_response(request, response)
+        if isinstance(result, Request):
+            check_redirect(self.crawler, request, response, result)
+        return result
+
+
+def check_redirect(
+    crawler: Crawler, request: Request, response: Response, redirected: Request
+) -> None:
+    """Raise IgnoreRequest when there is no use in following a redirect."""
+    # A site may set a cookie and send one back to the same address to look at it.
+    before = [*request.meta.get("redirect_urls", ()), request.url]
+    if redirected.url in before and not response.headers.get("Set-Cookie"):
+        raise RedirectLoopError(f"redirect back to {redirected.url}")
+    site, search = getattr(crawler.spider, "site", None), getattr(crawler.spider, "search", None)
+    rank = redirected.cb_kwargs.get("rank")
+    if site is None or search is None or rank is None:
+        return  # the key page, whose final host is the site; or no request of the search
+    target = identity(redirected.url)
+    if target not in site:
+        raise OffsiteRedirectError(f"redirect to {redirected.url}")
+    if search.knows(target, rank):
+        raise KnownAddressError(redirected.url)
