@@ -29,8 +29,7 @@ class SiteServer:
         self.log: list[str] = []
         self.redirects = _redirects(self.site)
         handler = type("Handler", (Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
     @property
@@ -75,6 +74,11 @@ class SiteServer:
         if path.endswith("/"):
             found = found / "index.html"
         return found if found.is_file() else None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # connections beyond it would wait a second
 
 
 class Handler(BaseHTTPRequestHandler):
