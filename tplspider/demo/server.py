@@ -86,6 +86,7 @@ class Handler(BaseHTTPRequestHandler):
 
     owner: SiteServer
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body in one packet: two would wait for each other
 
     def do_GET(self) -> None:
         self.owner.log.append(self.path)
