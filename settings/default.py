@@ -1,7 +1,5 @@
 """The default profile: polite and exact, one request at a time."""
 
-import os
-
 BOT_NAME = "tplspider"
 SPIDER_MODULES = ["tplspider.spiders"]
 NEWSPIDER_MODULE = "tplspider.spiders"
@@ -28,7 +26,3 @@ LOG_LEVEL = "INFO"
 
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = True
-
-# Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time that it
-# meets a cookie with a domain; the copy inside tldextract does.
-os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")

@@ -30,6 +30,8 @@ HREFS = st.sampled_from(
         "\\docs\\f.html",
         "http://www.example.org/docs/g.html",
         "https://example.org/docs/h.html",
+        "HTTPS://example.org/docs/o.html",
+        "/docs/p.pdf?next=/",
         "http://example.org:8080/docs/i.html",
         "http://sub.example.org/j.html",
         "//other.example/k.html",

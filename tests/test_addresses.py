@@ -73,7 +73,9 @@ FRAGMENTS = st.sampled_from(["", "#", "#top", "#a/b?c"])
 def hrefs(draw: st.DrawFn) -> str:
     path = "/".join(draw(st.lists(SEGMENTS, max_size=5)))
     start = draw(
-        st.sampled_from(["", "/", "//", "../", "../../", "http://", "https://", "HTTP://"])
+        st.sampled_from(
+            ["", "/", "//", "../", "../../", "http://", "https://", "HTTP://", "HTTPS://"]
+        )
     )
     if start.endswith("//"):
         start += draw(HOSTS) + draw(st.sampled_from(["/", ""]))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tplspider.complete_subdigraph import (
     CompleteSubdigraphs,
     OutOfNodesError,
+    SearchBudget,
     first_clique,
     members,
 )
@@ -46,7 +47,7 @@ def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) 
 
 
 @settings(max_examples=60)
-@given(graphs(pages=40))
+@given(graphs(pages=20))
 def test_the_best_is_as_large_as_networkx_finds(earlier: list[set[int]]) -> None:
     subdigraphs = CompleteSubdigraphs(size=1000)
     graph: nx.Graph[int] = nx.Graph()
@@ -88,10 +89,10 @@ def test_first_by_rank() -> None:
     # 0-3-4 and 1-2-5 are both complete: the one that holds page 0 comes first.
     edges = [(0, 3), (0, 4), (3, 4), (1, 2), (1, 5), (2, 5)]
     mutual = [sum(1 << b for pair in edges if a in pair for b in pair if b != a) for a in range(6)]
-    assert first_clique(mutual, 0b111111, 3) == [0, 3, 4]
-    assert first_clique(mutual, 0b111110, 3) == [1, 2, 5]
-    assert first_clique(mutual, 0b111111, 4) is None
-    assert first_clique(mutual, 0, 0) == []
+    assert first_clique(mutual, 0b111111, 3, SearchBudget()) == [0, 3, 4]
+    assert first_clique(mutual, 0b111110, 3, SearchBudget()) == [1, 2, 5]
+    assert first_clique(mutual, 0b111111, 4, SearchBudget()) is None
+    assert first_clique(mutual, 0, 0, SearchBudget()) == []
 
 
 def test_a_step_gives_up_by_counting() -> None:
@@ -103,13 +104,24 @@ def test_a_step_gives_up_by_counting() -> None:
             mutual[a] |= 1 << b
             mutual[b] |= 1 << a
     with pytest.raises(OutOfNodesError):
-        first_clique(mutual, (1 << 120) - 1, 40, max_nodes=5_000)
+        first_clique(mutual, (1 << 120) - 1, 40, SearchBudget(5_000))
     subdigraphs = CompleteSubdigraphs(size=40, max_nodes=5_000)
     for page in pages:
         subdigraphs.update(page, mutual[page] & ((1 << page) - 1))
     assert subdigraphs.bounded
     assert not subdigraphs.complete
     assert len(subdigraphs.best) > 1
+
+
+def test_a_step_after_one_that_gave_up_takes_all_there_is() -> None:
+    # Pages 0 to 3 were not looked at for lack of nodes; then a fifth that is mutual with them all.
+    subdigraphs = CompleteSubdigraphs(size=4, max_nodes=0)
+    for page in range(4):
+        subdigraphs.update(page, 0 if page == 3 else (1 << page) - 1)
+    assert subdigraphs.bounded
+    subdigraphs.max_nodes = 1000
+    subdigraphs.update(4, 0b0111)
+    assert subdigraphs.best == (0, 1, 2, 4)
 
 
 def test_a_thousand_pages_that_all_link_to_each_other() -> None:

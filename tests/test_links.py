@@ -38,7 +38,17 @@ def test_ignored_extensions_are_those_of_scrapy() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["x.pdf", "x.PDF", "x.tar.gz", "x.pdf?page=1", "x.pdf;v=1", "x.min.js"]
+    "name",
+    [
+        "x.pdf",
+        "x.PDF",
+        "x.tar.gz",
+        "x.pdf?page=1",
+        "x.pdf?next=/",
+        "x.pdf?a=b.html",
+        "x.pdf;v=1",
+        "x.min.js",
+    ],
 )
 def test_files_that_are_no_pages_are_left_out(name: str) -> None:
     assert links_of(f"<a href='{name}'>x</a>") == []

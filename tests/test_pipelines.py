@@ -62,8 +62,6 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, complete=False)], "complete=False with 2 of 2 pages"),
         ([replace(FIRST, cs_size=3, complete=False)], "3 pages where 2 were asked for"),
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
-        ([FIRST, SUMMARY], "its members are not the candidates"),
-        ([FIRST, SECOND, replace(SUMMARY, members=[FIRST.url])], "1 members, but cs_size 2"),
     ],
 )
 def test_an_unsound_answer_is_dropped(
@@ -73,6 +71,25 @@ def test_an_unsound_answer_is_dropped(
         pipeline.process_item(item)
     with pytest.raises(DropItem, match=fault):
         pipeline.process_item(items[-1])
+    assert pipeline.crawler.stats.get_value("tplspider/invalid_items") == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "fault"),
+    [
+        ([FIRST, SUMMARY], "its members are not the candidates"),
+        ([FIRST, SECOND, replace(SUMMARY, members=[FIRST.url])], "1 members, but cs_size 2"),
+    ],
+)
+def test_an_unsound_summary_is_reported_and_kept(
+    pipeline: ValidationPipeline,
+    caplog: pytest.LogCaptureFixture,
+    items: list[Any],
+    fault: str,
+) -> None:
+    for item in items:
+        assert pipeline.process_item(item) is item
+    assert fault in caplog.text
     assert pipeline.crawler.stats.get_value("tplspider/invalid_items") == 1
 
 

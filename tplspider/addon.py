@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
@@ -24,8 +26,8 @@ class Addon:
         add = settings.setdefault_in_component_priority_dict
         add("EXTENSIONS", CliqueTracker, 500)
         add("EXTENSIONS", CrawlDelay, 500)
-        add("ITEM_PIPELINES", CleanTextPipeline, 800)
-        add("ITEM_PIPELINES", ValidationPipeline, 900)
+        add("ITEM_PIPELINES", CleanTextPipeline, 10)
+        add("ITEM_PIPELINES", ValidationPipeline, 20)
         # In the places of those of Scrapy that they extend.
         for built_in, ours, place in (
             (RetryMiddleware, RetryAfterMiddleware, 550),
@@ -36,6 +38,10 @@ class Addon:
             add("DOWNLOADER_MIDDLEWARES", ours, place)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)
-        settings.set("FEED_EXPORTERS", exporters, "addon")
+        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
+        settings.set("FEED_EXPORTERS", exporters, priority)
+        # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
+        # that it meets a cookie with a domain; the copy inside tldextract does.
+        os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
         agent = user_agent(settings.get("TPLSPIDER_CONTACT") or "")
         settings.set("USER_AGENT", agent, "addon")

@@ -77,11 +77,21 @@ class Resolver:
         if url is not None:
             return url, _with_sorted_query(url)
         url = urljoin(self.base, clean_href(href))
-        if not url.startswith(("http://", "https://")):
+        if not url[:8].lower().startswith(("http://", "https://")):
             return None
         if not _is_plain(url):
             url = self._safe(url)
         return url, identity(url)
+
+    def moved_to(self, base: str) -> Resolver:
+        """The resolver of a page with that ``<base href>``; the same one where it is no address."""
+        try:
+            address = self.resolve(base)
+            url = address[0] if address else urljoin(self.base, clean_href(base))
+        except ValueError:
+            return self
+        # As browsers do: these two are no base.
+        return self if url.startswith(("data:", "javascript:")) else Resolver(url, self.encoding)
 
     def _resolve_plain(self, href: str) -> str | None:
         """The common cases, put together without urljoin; None for all others."""

@@ -22,6 +22,7 @@ FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
+_NO_HOSTS = frozenset({"data", "javascript", "mailto", "tel"})  # before a number, too
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
@@ -56,7 +57,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     if not str(values.get("url") or "").strip():
         raise ValueError("no key page: give its address with -a url=https://example.org/page")
     return Arguments(
-        url=check_url(str(values["url"])),
+        url=check_url(str(values["url"])).partition("#")[0],
         n=_whole_number("n", values.get("n", Arguments.n), at_least=1),
         strategy=_one_of("strategy", values.get("strategy", Arguments.strategy), STRATEGIES),
         scope=_one_of("scope", values.get("scope", Arguments.scope), SCOPES),
@@ -78,7 +79,9 @@ def check_url(given: str) -> str:
     scheme = _SCHEME.match(url)
     if url.startswith("//"):
         url = f"https:{url}"
-    elif scheme is None or (_HOST_AND_PORT.match(url) and "://" not in url):
+    elif scheme is None or (
+        _HOST_AND_PORT.match(url) and "://" not in url and scheme[1].lower() not in _NO_HOSTS
+    ):
         url = f"https://{url}"
     elif scheme[1].lower() not in ("http", "https"):
         raise ValueError(f"url {given!r}: {scheme[1]}: is neither http nor https")
@@ -114,8 +117,8 @@ def is_valid_host(host: str) -> bool:
 
 def _whole_number(name: str, value: object, *, at_least: int) -> int:
     text = str(value).strip()
-    if not re.fullmatch(r"[0-9]+", text, re.ASCII) or int(text) < at_least:
-        raise ValueError(f"{name}={text!r}: expected a whole number, {at_least} or more")
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) or int(text) < at_least:
+        raise ValueError(f"{name}={text[:40]!r}: expected a whole number, {at_least} or more")
     return int(text)
 
 
@@ -135,6 +138,7 @@ def _one_of(name: str, value: object, choices: Iterable[str]) -> str:
 
 def _feed_file(name: str, value: str) -> str:
     """A file for a feed of its own, whose format is that of its extension."""
-    if value and PurePosixPath(value).suffix.lower().removeprefix(".") not in FEED_FORMATS:
+    ending = "" if value.endswith("/") else PurePosixPath(value).suffix.lower()
+    if value and ending.removeprefix(".") not in FEED_FORMATS:
         raise ValueError(f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS}")
     return value

@@ -6,6 +6,7 @@ sets of pages are integers used as bit sets, bit *i* for page *i*.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,17 +48,31 @@ class CompleteSubdigraphs:
         self._mutual[page] |= mutual
         for other in members(gained):
             self._mutual[other] |= 1 << page
-        if self.complete:
-            return
         # Whatever is new contains the page. Without the page it was a CS before, no larger than
-        # the best: so one member more is all there is to gain (but after a step that gave up).
-        try:
-            found = first_clique(self._mutual, self._mutual[page], len(self.best), self.max_nodes)
-        except OutOfNodesError:
-            self.bounded = True
-            return
-        if found is not None:
-            self.best = tuple(sorted((*found, page)))
+        # the best: so one member more is all there is to gain, unless an earlier step gave up.
+        budget = SearchBudget(self.max_nodes)
+        grown = True
+        while grown and not self.complete:
+            try:
+                found = first_clique(self._mutual, self._mutual[page], len(self.best), budget)
+            except OutOfNodesError:
+                self.bounded = True
+                return
+            if found is not None:
+                self.best = tuple(sorted((*found, page)))
+            grown = found is not None and self.bounded
+
+
+@dataclass(slots=True)
+class SearchBudget:
+    """How many candidates a step may still look at."""
+
+    nodes: int = MAX_SEARCH_NODES
+
+    def spend(self, nodes: int) -> None:
+        self.nodes -= nodes
+        if self.nodes < 0:
+            raise OutOfNodesError
 
 
 class OutOfNodesError(Exception):
@@ -65,7 +80,7 @@ class OutOfNodesError(Exception):
 
 
 def first_clique(
-    mutual: Sequence[int], candidates: int, size: int, max_nodes: int = MAX_SEARCH_NODES
+    mutual: Sequence[int], candidates: int, size: int, budget: SearchBudget
 ) -> list[int] | None:
     """The clique of *size* pages among the *candidates* that comes first by rank, if there is one.
 
@@ -73,10 +88,9 @@ def first_clique(
     by a greedy colouring: a set that size - 1 colours suffice for holds no clique of that size.
     Every candidate looked at counts as a search node, which bounds the time without a clock.
 
-    >>> first_clique([0b110, 0b101, 0b011], 0b111, 2)
+    >>> first_clique([0b110, 0b101, 0b011], 0b111, 2, SearchBudget())
     [0, 1]
     """
-    nodes = 0
     chosen: list[int] = []
     # Each level: what may still be chosen there, and the last page worth choosing.
     levels: list[tuple[int, int]] = []
@@ -84,18 +98,15 @@ def first_clique(
         wanted = size - len(chosen)
         if wanted == 0:
             return chosen
-        count = candidates.bit_count()
-        nodes += count
-        if nodes > max_nodes:
-            raise OutOfNodesError
+        budget.spend(1)
         last = -1
-        if count >= wanted:
+        if candidates.bit_count() >= wanted:
             lowest = (candidates & -candidates).bit_length() - 1
             if candidates & ~mutual[lowest] == 1 << lowest:
                 # Mutual with all the others: where there is a clique, there is one with this page.
                 last = lowest
-                nodes -= count - 1
             else:
+                budget.spend(candidates.bit_count())
                 last = _last_start(mutual, candidates, wanted)
         levels.append((candidates, last))
         # Go on with the first page worth choosing, on this level or on the nearest above.

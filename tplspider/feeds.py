@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy.exporters import CsvItemExporter
+from scrapy.utils.misc import load_object
 
 from tplspider.items import CandidateSearch, TemplateCandidate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
+OURS = (TemplateCandidate, CandidateSearch)
 # Above the command line (40), whose -o and -O know nothing of item classes.
 PRIORITY = 50
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
@@ -32,17 +32,27 @@ def add_feeds(settings: BaseSettings, summary: str, folder: str = "", job: str =
     *summary* is a file for the summary, which gets a feed of its own; '' for none. In *folder*, if
     there is one, both kinds get a file of their own, named after the *job*.
     """
-    feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
     check_feeds(settings, summary)
+    feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
     for options in feeds.values():
         if not options.keys() & {"item_classes", "item_filter"}:
-            options.update(_feed_of(TemplateCandidate, options))
+            chosen = options.get("fields") or settings["FEED_EXPORT_FIELDS"]
+            options.update(_feed_of(TemplateCandidate), **({"fields": chosen} if chosen else {}))
+        elif not options.get("fields"):
+            # What it asks for, in the same columns also when there is nothing.
+            classes = [load_object(path) for path in options.get("item_classes", ())]
+            if len(classes) == 1 and classes[0] in OURS:
+                options["fields"] = _feed_of(classes[0])["fields"]
+        options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
     if summary:
-        feeds[summary] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
+        feeds[summary] = _feed_of(CandidateSearch, summary)
     if folder:
-        name = str(Path(folder) / (job or "%(time)s"))
-        feeds[f"{name}.json"] = _feed_of(TemplateCandidate, {}) | {"overwrite": True}
-        feeds[f"{name}.summary.json"] = _feed_of(CandidateSearch, {}) | {"overwrite": True}
+        name = str(Path(folder) / (re.sub(r"[^\w.-]", "_", job) or "%(time)s"))
+        for item_class, file in (
+            (TemplateCandidate, f"{name}.json"),
+            (CandidateSearch, f"{name}.summary.json"),
+        ):
+            feeds[file] = _feed_of(item_class, file)
     if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
         settings.set("FEEDS", feeds, priority=PRIORITY)
 
@@ -57,27 +67,33 @@ def _path(uri: str | Path) -> Path:
     return Path(str(uri).removeprefix("file://")).absolute()
 
 
-def _feed_of(item_class: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+def _feed_of(item_class: type, file: str = "") -> dict[str, Any]:
+    """What a feed of one kind of items needs; in a *file* of ours, if there is one."""
+    feed: dict[str, Any] = {
         "item_classes": [item_class],
-        "fields": options.get("fields") or [field.name for field in fields(item_class)],
-        "encoding": options.get("encoding") or "utf-8",
-        "store_empty": options.get("store_empty", True),
+        "fields": [field.name for field in fields(item_class)],
     }
+    if file:
+        ending = Path(file).suffix.removeprefix(".").lower()
+        feed |= {"format": ending, "encoding": "utf-8", "overwrite": True, "store_empty": True}
+    return feed
 
 
 class CandidateCsvItemExporter(CsvItemExporter):
-    """Scrapy's CSV exporter, for items whose texts come from the web and may hold lists.
+    """Scrapy's CSV exporter, for our items, whose texts come from the web and may hold lists.
 
     Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON; a
     feed without items is its header line; items of a second class are refused, not mixed in.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, file: Any, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)
+        self._file = file
         self._item_class: type | None = None
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._item_class is None:
+            return super().serialize_field(field, name, value)
         if isinstance(value, (list, dict)):
             return json.dumps(value, ensure_ascii=False)
         value = super().serialize_field(field, name, value)
@@ -86,18 +102,18 @@ class CandidateCsvItemExporter(CsvItemExporter):
         return value
 
     def export_item(self, item: Any) -> None:
-        item_class = ItemAdapter(item).item.__class__
-        if self._item_class not in (None, item_class):
-            logger.warning(
-                "A CSV feed holds one kind of item: %s not written to one of %s",
-                item_class.__name__,
-                self._item_class.__name__,
-            )
-            return
-        self._item_class = item_class
+        if isinstance(item, OURS):
+            if self._item_class not in (None, type(item)):
+                logger.warning(
+                    "A CSV feed holds one kind of item: %s not written to one of %s",
+                    type(item).__name__,
+                    self._item_class.__name__,
+                )
+                return
+            self._item_class = type(item)
         super().export_item(item)
 
     def finish_exporting(self) -> None:
-        if self._headers_not_written and self.fields_to_export:
+        if self._headers_not_written and self.fields_to_export and not self._file.tell():
             self._write_headers_and_set_fields_to_export(None)
         super().finish_exporting()

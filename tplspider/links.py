@@ -103,18 +103,15 @@ def _resolver(root: Element, url: str, encoding: str) -> Resolver:
     page = Resolver(url, encoding)
     bases = (element.get("href") for element in find_all(root, "base"))
     base = next((href for href in bases if href is not None), "")
-    try:
-        address = page.resolve(base) if base else None
-    except ValueError:
-        address = None
-    return Resolver(address[0], encoding) if address else page
+    return page.moved_to(base) if base else page
 
 
 def _is_ignored(url: str) -> bool:
     """Whether the path ends like a file that is no page: ``.pdf``, ``.zip``, ``.tar.gz`` ..."""
-    if url.endswith((".html", "/")):  # most of them, and the rest of this is dear
+    path = url.partition("?")[0]
+    if path.endswith((".html", "/")):  # most of them, and the rest of this is dear
         return False
-    name = url.partition("?")[0].rpartition("/")[2].partition(";")[0].lower()
+    name = path.rpartition("/")[2].partition(";")[0].lower()
     _, dot, ending = name.partition(".")
     while dot:
         if ending in IGNORED_EXTENSIONS:

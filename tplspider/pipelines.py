@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 # Characters that XML 1.0 cannot hold (https://www.w3.org/TR/xml/#charsets), among them the lone
 # surrogates that UTF-8 cannot encode.
@@ -33,7 +36,10 @@ class CleanTextPipeline:
 
 
 class ValidationPipeline:
-    """Lets nothing out that contradicts the definition of a complete subdigraph."""
+    """Lets no candidate out that contradicts the definition of a complete subdigraph.
+
+    It comes before the pipelines of a project, which may drop or delay items as they like.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -53,7 +59,10 @@ class ValidationPipeline:
             return item
         if fault:
             self.crawler.stats.inc_value("tplspider/invalid_items")
-            raise DropItem(f"{type(item).__name__} of {item.key_url}: {fault}", log_level="ERROR")
+            message = f"{type(item).__name__} of {item.key_url}: {fault}"
+            if isinstance(item, TemplateCandidate):
+                raise DropItem(message, log_level="ERROR")
+            logger.error(message)  # a summary comes out whatever happened
         return item
 
     def _candidate_fault(self, item: TemplateCandidate) -> str:

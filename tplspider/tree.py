@@ -44,6 +44,7 @@ def strings_xpath(expression: str) -> Callable[[Element], list[str]]:
     return cast("Callable[[Element], list[str]]", etree.XPath(expression, smart_strings=False))
 
 
+_HIDDEN = ("script", "style", "noscript", "template")
 _TEXT = strings_xpath("//text()")
 _VISIBLE_TEXT = strings_xpath(
     "//text()[not(ancestor::script | ancestor::style | ancestor::noscript | ancestor::template)]"
@@ -55,13 +56,14 @@ def visible_text(root: Element) -> str:
     nodes = _TEXT(root)
     hidden = [
         text
-        for element in find_all(root, "script", "style", "noscript", "template")
+        for element in find_all(root, *_HIDDEN)
+        if next(element.iterancestors(*_HIDDEN), None) is None
         for text in element.itertext()
         if not text.isspace()
     ]
     if hidden:
         # Asking every node for its ancestors is slow. Taking out what reads like a hidden text is
-        # as good, as long as no visible text reads the same (and no hidden one counts twice).
+        # as good, as long as no visible text reads the same.
         texts = frozenset(hidden)
         visible = [text for text in nodes if text not in texts]
         exact = len(nodes) - len(visible) == len(hidden)

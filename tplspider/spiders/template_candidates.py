@@ -9,6 +9,7 @@ from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse
+from scrapy.utils.url import strip_url
 
 from tplspider import signals
 from tplspider.addresses import Address, identity
@@ -59,18 +60,20 @@ class TemplateCandidatesSpider(Spider):
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
-        super().__init__(name, **kwargs)
+        # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
+        super().__init__(name, **{k: v for k, v in kwargs.items() if not k.startswith("_")})
+        self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self._links = 0
         self._hint = ""
         self._announced = 0
+        self._resumed_at = -1
         self._ended = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        job = getattr(spider, "_job", "")  # what scrapyd calls this crawl
-        add_feeds(crawler.settings, spider.arguments.summary, spider.config.feeds_dir, job)
+        add_feeds(crawler.settings, spider.arguments.summary, spider.config.feeds_dir, spider.job)
         if spider.arguments.max_seconds and not crawler.settings.frozen:
             seconds = spider.arguments.max_seconds
             crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority=PRIORITY)
@@ -106,8 +109,9 @@ class TemplateCandidatesSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         url = self.arguments.url
-        if url != getattr(self, "url", url):
-            logger.info("The key page %s is taken for %s", getattr(self, "url", ""), url)
+        given = getattr(self, "url", url)
+        if url != given:
+            logger.info("The key page %s is taken for %s", given, url)
         if self._is_too_long(url):
             yield self._request_nothing()
         else:
@@ -135,7 +139,8 @@ class TemplateCandidatesSpider(Spider):
     def key_page_failed(self, failure: Failure) -> Output:
         """End the search: the key page could not be loaded."""
         if not self._ended:
-            yield from self._give_up(self.arguments.url, failure_reason(failure.value))
+            request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
+            yield from self._give_up(request.url, failure_reason(failure.value))
 
     def parse_link(self, response: Response, rank: int) -> Output:
         """Tell the search what the link of that rank gave."""
@@ -157,11 +162,14 @@ class TemplateCandidatesSpider(Spider):
 
     def resume(self) -> None:
         """Nothing is under way: if the search is not over, requests have vanished. Go on."""
-        if not self._ended:
-            self.crawler.engine.crawl(self._request_nothing())
-            raise DontCloseSpider
+        progress = len(self.search.visits) if self.search else 0
+        if self._ended or progress == self._resumed_at:
+            return  # it is over, or there was no use in going on: the crawl ends
+        self._resumed_at = progress
+        self.crawler.engine.crawl(self._request_nothing())
+        raise DontCloseSpider
 
-    def parse_nothing(self, response: Response) -> Output:
+    def parse_nothing(self, _: Response | Failure) -> Output:
         """Account for requests that ended without a callback or an errback, or never started."""
         if self._ended:
             return
@@ -234,18 +242,28 @@ class TemplateCandidatesSpider(Spider):
             self._send(signals.link_settled, search=search, visit=visit)
 
     def _request(self, visit: Visit) -> Request:
+        # Whatever page it is requested after, the link is one of the key page.
+        referer = {"Referer": strip_url(self.search.key_page.url)} if self.search else {}
         return Request(
             visit.link.url,
             self.parse_link,
             errback=self.link_failed,
+            headers=referer if self.settings.getbool("REFERER_ENABLED") else None,
             cb_kwargs={"rank": visit.rank},
+            meta={"depth_reset": True},
             priority=-visit.rank,
             dont_filter=True,
         )
 
     def _request_nothing(self) -> Request:
-        """A request that cannot fail, for places that may ask for requests but not give items."""
-        return Request("data:,", self.parse_nothing, dont_filter=True, meta={"dont_cache": True})
+        """A request that loads nothing, for places that may ask for requests but not give items."""
+        return Request(
+            "data:,",
+            self.parse_nothing,
+            errback=self.parse_nothing,
+            dont_filter=True,
+            meta={"dont_cache": True},
+        )
 
     def _page_or_reason(self, response: Response) -> Page | str:
         assert self.site
