@@ -31,7 +31,8 @@ KEY = "/docs/guide/four.html"
 GUIDE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
 SCRIPTS = Path(sys.executable).parent
 SPIDER = {"project": "tplspider", "spider": "template_candidates"}
-FAST = ["DOWNLOAD_DELAY=0"]
+# The fixture sites are on loopback, where a deployed project does not go by itself.
+FAST = ["DOWNLOAD_DELAY=0", "TPLSPIDER_ALLOW_PRIVATE=True"]
 
 
 @dataclass
@@ -284,6 +285,18 @@ def test_a_job_with_a_wrong_argument_ends_at_once(
     assert not (items / f"{job}.jl").exists()
 
 
+def test_a_job_may_not_look_into_the_servers_network(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    schedule(scrapyd, "inside", url=site.url + KEY, setting=["DOWNLOAD_DELAY=0"])
+    scrapyd.wait("inside")
+    (summary,) = scrapyd.feed("inside.summary.json")
+    assert summary["key_outcome"] == "private-address"
+    assert scrapyd.feed("inside.json") == []
+    assert site.log == []
+
+
 def test_cancelling_leaves_valid_feeds(
     scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
 ) -> None:
@@ -304,8 +317,9 @@ def test_cancelling_leaves_valid_feeds(
     )
     scrapyd.wait("cancelled")
     assert "Spider closed (shutdown)" in scrapyd.log("cancelled")
-    assert isinstance(scrapyd.feed("cancelled.json"), list)
-    assert isinstance(scrapyd.feed("cancelled.summary.json"), list)
+    (summary,) = scrapyd.feed("cancelled.summary.json")
+    assert summary["reason"] == "shutdown"
+    assert [row["url"] for row in scrapyd.feed("cancelled.json")] == summary["members"]
 
 
 def test_without_items_dir_and_with_jobs_dir(
@@ -379,7 +393,8 @@ def test_the_commands_of_the_guide(
         commands = commands.replace("https://scrapyd.example.org/", server.url)
         commands = commands.replace("https://example.org/docs/page.html", site.url + KEY)
         # Nobody waits for a job in the guide; and the site is ours, it needs no delay.
-        commands = commands.replace(" -d n=3", " -d n=3 -d setting=DOWNLOAD_DELAY=0")
+        settings = "".join(f" -d setting={setting}" for setting in FAST)
+        commands = commands.replace(" -d n=3", f" -d n=3{settings}")
         outputs = []
         variables = environment(server.folder)
         for command in commands.splitlines():

@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, Redirec
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from tplspider.address_guard import PrivateAddressMiddleware
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
@@ -36,6 +37,7 @@ class Addon:
         ):
             add("DOWNLOADER_MIDDLEWARES", built_in, None)
             add("DOWNLOADER_MIDDLEWARES", ours, place)
+        add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)

@@ -102,13 +102,11 @@ class Resolver:
         if href[0] == "/":
             path = href
         else:
-            up = 0
-            while href.startswith("../"):
-                href = href[3:]
-                up += 1
-            if href[:1] in (".", "/"):
+            name = href.lstrip("./")
+            ups, rest = divmod(len(href) - len(name), 3)
+            if rest or not href.startswith("../" * ups):
                 return None
-            path = self._directories[min(up, len(self._directories) - 1)] + href
+            path = self._directories[min(ups, len(self._directories) - 1)] + name
         return None if "//" in path or "/." in path else self._origin + path
 
     def _safe(self, url: str) -> str:

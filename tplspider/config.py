@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
+from tplspider.profiles import PROFILE_PRIORITY, profile_settings
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+
+logger = logging.getLogger(__name__)
+
+# Above the command line (40), which knows nothing of what a search needs.
+PRIORITY = 50
 
 
 @dataclass(frozen=True)
@@ -46,3 +54,16 @@ class Config:
                 setting, value = f"TPLSPIDER_{name.upper()}", getattr(config, name)
                 raise ValueError(f"{setting}={value}: expected 1 or more")
         return config
+
+
+def adapt_settings(settings: BaseSettings) -> None:
+    """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
+    if profile := settings.get("TPLSPIDER_PROFILE"):
+        settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
+    in_flight = Config.of(settings).in_flight
+    for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
+        if settings.getint(name) < in_flight:
+            settings.set(name, in_flight, priority=PRIORITY)
+    if settings.get("JOBDIR"):
+        logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
+        settings.set("JOBDIR", None, priority=PRIORITY)

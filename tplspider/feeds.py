@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exporters import CsvItemExporter
 from scrapy.utils.misc import load_object
 
+from tplspider.config import PRIORITY
 from tplspider.items import CandidateSearch, TemplateCandidate
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OURS = (TemplateCandidate, CandidateSearch)
-# Above the command line (40), whose -o and -O know nothing of item classes.
-PRIORITY = 50
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 

@@ -112,9 +112,5 @@ def _is_ignored(url: str) -> bool:
     if path.endswith((".html", "/")):  # most of them, and the rest of this is dear
         return False
     name = path.rpartition("/")[2].partition(";")[0].lower()
-    _, dot, ending = name.partition(".")
-    while dot:
-        if ending in IGNORED_EXTENSIONS:
-            return True
-        _, dot, ending = ending.partition(".")
-    return False
+    endings = name.rsplit(".", 2)[1:]
+    return bool(endings) and not IGNORED_EXTENSIONS.isdisjoint({endings[-1], ".".join(endings)})

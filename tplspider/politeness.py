@@ -44,6 +44,7 @@ def retry_after(value: str, now: datetime | None = None) -> float | None:
         date = parsedate_to_datetime(value)
     except ValueError:
         return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
 
 

@@ -71,7 +71,10 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
     ) -> Request | Response:
         if not isinstance(response, HtmlResponse):
             return response
-        delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+        try:
+            delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+        except (LookupError, ValueError):  # no such encoding, no such address
+            return response
         if delay is None or url is None or delay > self._longest:
             return response
         if identity(url) == identity(response.url):

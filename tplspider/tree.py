@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lxml import etree
 from parsel import Selector
@@ -29,8 +29,10 @@ def find_all(root: Element, *tags: str) -> Iterator[Element]:
     A page that closes ``</html>`` before its ``<body>`` has several top-level elements.
     """
     top = root.getroottree().getroot()
-    first = next(reversed([top, *top.itersiblings(preceding=True)]))
-    for element in (first, *first.itersiblings()):
+    for element in reversed(list(top.itersiblings("*", preceding=True))):
+        yield from element.iter(*tags)
+    yield from top.iter(*tags)
+    for element in top.itersiblings("*"):
         yield from element.iter(*tags)
 
 
@@ -46,26 +48,34 @@ def strings_xpath(expression: str) -> Callable[[Element], list[str]]:
 
 _HIDDEN = ("script", "style", "noscript", "template")
 _TEXT = strings_xpath("//text()")
-_VISIBLE_TEXT = strings_xpath(
-    "//text()[not(ancestor::script | ancestor::style | ancestor::noscript | ancestor::template)]"
-)
+_TEXT_WITH_PARENTS = etree.XPath("//text()")
 
 
 def visible_text(root: Element) -> str:
     """Every text node outside script, style, noscript and template; white space folded."""
     nodes = _TEXT(root)
     hidden = [
-        text
+        element
         for element in find_all(root, *_HIDDEN)
         if next(element.iterancestors(*_HIDDEN), None) is None
-        for text in element.itertext()
-        if not text.isspace()
     ]
     if hidden:
-        # Asking every node for its ancestors is slow. Taking out what reads like a hidden text is
-        # as good, as long as no visible text reads the same.
-        texts = frozenset(hidden)
-        visible = [text for text in nodes if text not in texts]
-        exact = len(nodes) - len(visible) == len(hidden)
-        nodes = visible if exact else _VISIBLE_TEXT(root)
+        # Asking every node for its parents is slow. Taking out what reads like a hidden text is as
+        # good, as long as no visible text reads the same.
+        texts = [text for element in hidden for text in element.itertext() if not text.isspace()]
+        taken_out = frozenset(texts)
+        visible = [text for text in nodes if text not in taken_out]
+        exact = len(nodes) - len(visible) == len(texts)
+        nodes = visible if exact else _text_outside(root, hidden)
     return fold(" ".join(nodes))
+
+
+def _text_outside(root: Element, hidden: list[Element]) -> list[str]:
+    """The text nodes that are in none of the *hidden* elements."""
+    inside = {inner for element in hidden for inner in element.iter()}
+    nodes: Any = _TEXT_WITH_PARENTS(root)
+    return [
+        node
+        for node in nodes
+        if (node.getparent().getparent() if node.is_tail else node.getparent()) not in inside
+    ]

@@ -14,18 +14,19 @@ from scrapy.utils.url import strip_url
 from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
-from tplspider.config import Config
-from tplspider.feeds import PRIORITY, add_feeds, check_feeds
+from tplspider.config import PRIORITY, Config, adapt_settings
+from tplspider.feeds import add_feeds, check_feeds
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
-from tplspider.profiles import PROFILE_PRIORITY, profile_settings
+from tplspider.profiles import profile_settings
 from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
 from tplspider.script_menu import hint
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
 from tplspider.strategies import STRATEGIES
+from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -84,15 +85,7 @@ class TemplateCandidatesSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Put a profile in force, and turn Scrapy's settings to what the search needs."""
         super().update_settings(settings)
-        if profile := settings.get("TPLSPIDER_PROFILE"):
-            settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
-        in_flight = Config.of(settings).in_flight
-        for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
-            if settings.getint(name) < in_flight:
-                settings.set(name, in_flight, priority=PRIORITY)
-        if settings.get("JOBDIR"):
-            logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
-            settings.set("JOBDIR", None, priority=PRIORITY)
+        adapt_settings(settings)
 
     @classmethod
     def check_arguments(
@@ -197,7 +190,7 @@ class TemplateCandidatesSpider(Spider):
 
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
-        root, url = response.selector.root, response.url
+        root, url = parse_html(response.text), response.url
         key_identity = identity(url)
         self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
@@ -206,7 +199,7 @@ class TemplateCandidatesSpider(Spider):
         self._hint = hint(root, self._links)
         strategy = STRATEGIES[self.arguments.strategy]
         self.search = SubdigraphSearch(
-            self._read(response),
+            read_page(root, url, self.site, response.encoding),
             strategy(links, key_identity),
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
@@ -281,7 +274,8 @@ class TemplateCandidatesSpider(Spider):
     def _read(self, response: Response) -> Page:
         assert isinstance(response, HtmlResponse)
         assert self.site
-        return read_page(response.selector.root, response.url, self.site, response.encoding)
+        # Not response.selector, whose tree would live as long as the response.
+        return read_page(parse_html(response.text), response.url, self.site, response.encoding)
 
     def _give_up(self, url: str, outcome: str) -> Output:
         yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))

@@ -1,0 +1,135 @@
+"""A made-up internet for real crawls, all of it on loopback, and a spider that goes where told.
+
+What is under test is left as it is: the resolver gives addresses, public ones among them, and the
+reactor, told to connect to a public address, connects to loopback instead, and believes it did not.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections import Counter
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from twisted.internet import address
+from twisted.internet.interfaces import IHostnameResolver
+from zope.interface import implementer  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+PUBLIC = "93.184.216.34"
+# By the first label of a name; all others are public.
+ANSWERS = {
+    "localhost": ["127.0.0.1"],
+    "loopback": ["127.0.0.1"],
+    "lan": ["10.0.0.1"],
+    "metadata": ["169.254.169.254"],
+    "mapped": ["::ffff:127.0.0.1"],
+    "mixed": ["127.0.0.1", PUBLIC, "10.0.0.1"],
+    "dead": [],
+}
+
+logger = logging.getLogger(__name__)
+
+
+@implementer(IHostnameResolver)
+class MadeUpInternet:
+    """For TWISTED_DNS_RESOLVER. Nothing is cached, so each connection asks.
+
+    ``rebindN.example.com`` is public the first N times that it is looked up, then on loopback.
+    """
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self._asked: Counter[str] = Counter()
+        self._connect = reactor.connectTCP
+
+    @classmethod
+    def from_crawler(cls, crawler: object, reactor: Any) -> Self:
+        return cls(reactor)
+
+    def install_on_reactor(self) -> None:
+        self._reactor.installNameResolver(self)
+        self._reactor.connectTCP = self.connect
+
+    def resolveHostName(self, receiver: Any, name: str, port: int, *ignored: object) -> object:
+        receiver.resolutionBegan(self)
+        for host in self._answers(name):
+            kind = address.IPv6Address if ":" in host else address.IPv4Address
+            receiver.addressResolved(kind("TCP", host, port))
+        receiver.resolutionComplete()
+        return self
+
+    def _answers(self, name: str) -> list[str]:
+        label = name.partition(".")[0]
+        self._asked[name] += 1
+        if label.startswith("rebind"):
+            is_public = self._asked[name] <= int(label.removeprefix("rebind"))
+            return [PUBLIC if is_public else "127.0.0.1"]
+        try:  # as getaddrinfo(3) reads odd spellings, without looking anything up
+            found = socket.getaddrinfo(
+                name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+            )
+        except socket.gaierror:
+            return ANSWERS.get(label, [PUBLIC])
+        return [str(row[4][0]) for row in found]
+
+    def connect(self, host: str, port: int, factory: Any, *args: Any, **named: Any) -> object:
+        logger.debug("Connecting to %s port %d", host, port)
+        if host == PUBLIC:
+            build = factory.buildProtocol
+            factory.buildProtocol = lambda peer: _pretend(build(peer), port)
+            host = "127.0.0.1"
+        elif not self._is_loopback(host):
+            logger.error("Beyond loopback: %s", host)
+            raise OSError(host)
+        return self._connect(host, port, factory, *args, **named)
+
+    def _is_loopback(self, host: str) -> bool:
+        # A proxy for https is connected to by its name, which the reactor then looks up.
+        answers = ANSWERS.get(host.partition(".")[0]) or [host]
+        return all(ip_address(answer).is_loopback for answer in answers)
+
+
+def _pretend(protocol: Any, port: int) -> Any:
+    """Make a protocol believe that it is connected to the public address."""
+    connected = protocol.makeConnection
+
+    def make_connection(transport: Any) -> None:
+        transport.getPeer = lambda: address.IPv4Address("TCP", PUBLIC, port)
+        connected(transport)
+
+    protocol.makeConnection = make_connection
+    return protocol
+
+
+class Asker(Spider):
+    """Asks for the addresses in *urls*, one after the other, and logs how each ended."""
+
+    name = "asker"
+    urls: str
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number, url in enumerate(self.urls.split()):
+            yield Request(
+                url,
+                self.parse,
+                errback=self.failed,
+                cb_kwargs={"asked": url},
+                priority=-number,
+                dont_filter=True,
+            )
+
+    def parse(self, response: Response, asked: str) -> None:
+        self.logger.info("END %s %s", asked, response.status)
+
+    def failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
+        self.logger.info("END %s %s", request.cb_kwargs["asked"], type(failure.value).__name__)

@@ -1,0 +1,168 @@
+"""One site with all that can go wrong on it, each on a link that is tried before the menu."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hostile_http
+import hostile_pages
+import hostile_redirects
+import hostile_sizes
+import pytest
+from conftest import PROJECT, SETTINGS, Crawl
+from hostile_server import Exchange, HostileServer, Trap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SECONDS = 120  # no more than this for all of it
+MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
+ALIASES = ("/copy.html", "/index.html", "/?session=1")
+NO_LINKS = (
+    "",
+    "#top",
+    "?#",
+    "/leaflet.pdf",
+    "mailto:someone@example.net",
+    "javascript:void(0)",
+    "data:text/html,<p>x",
+    "file:///etc/passwd",
+    "http://",
+    "http://[",
+    "http://127.0.0.1:99999/",
+    "http://b\xfccher.example.net/",
+    "http://пример.рф/",
+    "http://xn--/",
+    "http://127.1/",
+    "//other.example.net/",
+    "https://127.0.0.1/",
+)
+ROBOTS = (
+    b"\xff\xfe\x00 garbage\nUser-agent: *\nCrawl-delay: nan\nDisallow: /denied.html\nDisallow: %[\n"
+)
+
+
+def spread(few: list[Trap], many: list[Trap], space: int) -> Iterator[Trap]:
+    """Put *few* among *many*: pages that take long to read must not meet, or time-outs strike."""
+    rest = iter(many)
+    for trap in few:
+        yield trap
+        yield from islice(rest, space)
+    yield from rest
+
+
+TRAPS = [
+    *spread(
+        hostile_sizes.TRAPS,
+        [*hostile_pages.TRAPS, *hostile_http.TRAPS, *hostile_redirects.TRAPS],
+        space=12,
+    ),
+    Trap("/denied.html", "robots", hostile_pages.page()),
+    Trap("/moved-to-denied.html", "robots", hostile_redirects.redirect("/denied.html")),
+]
+
+
+def menu() -> str:
+    return "".join(f'<li><a href="{path}">{path}</a></li>' for path in MENU)
+
+
+def key_page(exchange: Exchange) -> None:
+    hrefs = [*NO_LINKS, *ALIASES, *(trap.href or escape(trap.path) for trap in TRAPS)]
+    items = "".join(f'<li><a href="{href}">x</a></li>' for href in hrefs)
+    exchange.answer(
+        hostile_pages.html(f"<ul>{items}{menu()}</ul>"), kind="text/html; charset=utf-8"
+    )
+
+
+def good_page(exchange: Exchange) -> None:
+    exchange.answer(hostile_pages.html(f"{exchange.path}<ul>{menu()}</ul>"))
+
+
+ANSWERS: dict[str, Callable[[Exchange], None]] = {
+    **hostile_redirects.STEPS,
+    **{trap.path: trap.answer for trap in TRAPS},
+    **dict.fromkeys(("/", *ALIASES), key_page),
+    **dict.fromkeys(MENU, good_page),
+    "/robots.txt": lambda exchange: exchange.answer(ROBOTS, kind="text/plain"),
+}
+ENDS = {
+    **dict.fromkeys(ALIASES, "key-page"),
+    **{trap.path: trap.end for trap in TRAPS},
+    **dict.fromkeys(MENU, "page"),
+}
+
+
+def outcome(end: str) -> tuple[str, str]:
+    if end == "page":
+        return "page", ""
+    return "duplicate" if end.startswith(("duplicate-of", "key-page")) else "none", end
+
+
+def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Crawl, float]:
+    """Crawl, and tell how many megabytes the process had at most.
+
+    That is VmHWM, read while it runs: the figure of wait4 includes the process that started it.
+    """
+    arguments = {"url": url, "n": 3, "max_loads": 0, "summary": folder / "summary.json"}
+    given = [f"-a{name}={value}" for name, value in arguments.items()]
+    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
+    command = ["crawl", "template_candidates", *given, f"-O{folder / 'out.json'}", *options]
+    log = folder / "log"
+    peak = 0
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "scrapy", *command],
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
+            stderr=stderr,
+        ) as child,
+    ):
+        end = time.monotonic() + SECONDS
+        while child.poll() is None and time.monotonic() < end:
+            status = Path(f"/proc/{child.pid}/status").read_text("utf-8")
+            if "VmHWM:" in status:  # not at its very end
+                peak = int(status.partition("VmHWM:")[2].split()[0])
+            time.sleep(0.05)
+        child.kill()
+    return Crawl(child.returncode, "", log.read_text("utf-8", "replace"), folder), peak / 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc")
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:
+    assert len(ENDS) == len(ALIASES) + len(TRAPS) + len(MENU)
+    threads = threading.active_count()
+    with HostileServer(ANSWERS) as server:
+        done, megabytes = run_measured(
+            server.url + "/",
+            tmp_path,
+            {"DOWNLOAD_TIMEOUT": "3", "RETRY_TIMES": "1", "TPLSPIDER_IN_FLIGHT": str(in_flight)},
+        )
+        assert not server.other_port_was_asked()
+    assert threading.active_count() == threads
+    assert done.code == 0, done.log[-5000:]
+    site = server.url
+    summary = done.summary
+    ended = {
+        row["link"].removeprefix(site): (row["outcome"], row["reason"].replace(site, ""))
+        for row in summary["explored"]
+    }
+    assert ended == {path: outcome(end) for path, end in ENDS.items()}
+    assert [url.removeprefix(site) for url in summary["members"]] == list(MENU)
+    assert summary["links"] == len(summary["explored"]) == len(ENDS)
+    assert done.finish_reason == "complete_subdigraph"
+    for word in ("Traceback", "Unhandled", "never retrieved"):
+        assert word not in done.log
+    assert megabytes < 500
+    # Nothing was asked of another host, and no page but those that the key page leads to.
+    assert server.hosts == {site.removeprefix("http://")}
+    assert not {"/inside.html", "/calendar.html?month=2", "/leaflet.pdf"} & set(server.log)
