@@ -102,3 +102,4 @@ def check_redirect(
         raise OffsiteRedirectError(f"redirect to {redirected.url}")
     if search.knows(target, rank):
         raise KnownAddressError(redirected.url)
+    search.follow(rank, target)

@@ -69,6 +69,8 @@ class SubdigraphSearch:
         self._taken: dict[str, Visit] = {}  # every link handed out, by identity
         self._answers: dict[int, Page | Address | str] = {}
         self._shared: set[str] = set()  # links whose answer served another link, too
+        self._heading: dict[int, str] = {}  # where the redirects of links under way lead
+        self._held: set[int] = set()  # links not asked for as long as another is heading there
         self._pages: list[Visit] = []  # explored pages, by number
         self._final = {key_page.identity: _KEY_PAGE}
         self._texts = {key_page.fingerprint: _KEY_PAGE} if key_page.fingerprint else {}
@@ -93,16 +95,20 @@ class SubdigraphSearch:
     @property
     def wasted(self) -> int:
         """Pages that were asked for and not taken into account."""
-        return self._asked - self.loads
+        return self._asked - self.loads - len(self._held)
 
     @property
     def pending(self) -> list[Visit]:
         """Links handed out that nobody has told about yet."""
-        return [visit for visit in self._waiting if visit.rank not in self._answers]
+        told = self._answers.keys() | self._held
+        return [visit for visit in self._waiting if visit.rank not in told]
 
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
         taken = []
+        if self._waiting and self._waiting[0].rank in self._held:  # its turn has come
+            self._held.remove(self._waiting[0].rank)
+            taken.append(self._waiting[0])
         while not self.reason and len(self._waiting) < self.in_flight:
             link = self._next
             if link is None or (link.identity not in self._final and self._is_spent()):
@@ -117,7 +123,10 @@ class SubdigraphSearch:
                 self.tell(visit.rank, "")  # known without being loaded
             else:
                 self._asked += 1
-                taken.append(visit)
+                if link.identity in self._heading.values():
+                    self._held.add(visit.rank)
+                else:
+                    taken.append(visit)
         return taken
 
     def tell(self, rank: int, answer: Page | Address | str) -> None:
@@ -140,6 +149,10 @@ class SubdigraphSearch:
         other = self._taken.get(identity)
         return identity in self._final or (other is not None and other.rank != rank)
 
+    def follow(self, rank: int, identity: str) -> None:
+        """A link redirects to an address that is not known, and that is where it goes."""
+        self._heading[rank] = identity
+
     def stop(self, reason: str) -> None:
         """End the search from outside: the best CS so far is the answer."""
         self.reason = self.reason or reason
@@ -151,6 +164,8 @@ class SubdigraphSearch:
 
     def _answer_of(self, visit: Visit) -> Page | Address | str | None:
         """What a link gave, by way of the links it redirects to; None while that is not known."""
+        if visit.rank in self._held:
+            return "" if visit.link.identity in self._final else None
         passed = {visit.link.identity}
         answer = self._answers.get(visit.rank)
         while isinstance(answer, Address) and answer.identity not in self._final:
@@ -164,10 +179,12 @@ class SubdigraphSearch:
 
     def _account(self, visit: Visit, answer: Page | Address | str) -> None:
         self.visits.append(visit)
+        self._heading.pop(visit.rank, None)
         known = self._final.get(visit.link.identity)
         if known is not None:
-            if visit.link.identity in self._shared:
-                self._asked -= 1  # its answer was the end of another link's redirects
+            if visit.link.identity in self._shared or visit.rank in self._held:
+                self._asked -= 1  # it was no page of its own, but the end of another's redirects
+            self._held.discard(visit.rank)
             self._account_duplicate(visit, known)
             return
         self.loads += 1
