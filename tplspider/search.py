@@ -147,7 +147,8 @@ class SubdigraphSearch:
     def knows(self, identity: str, rank: int) -> bool:
         """Whether what an address gives is known, or under way for another link than this one."""
         other = self._taken.get(identity)
-        return identity in self._final or (other is not None and other.rank != rank)
+        under_way = other is not None and other.rank not in {rank, *self._held}
+        return identity in self._final or under_way
 
     def follow(self, rank: int, identity: str) -> None:
         """A link redirects to an address that is not known, and that is where it goes."""

@@ -14,6 +14,7 @@ from scrapy.utils.url import strip_url
 from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
+from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import PRIORITY, Config, adapt_settings
 from tplspider.feeds import add_feeds, check_feeds
 from tplspider.links import LinkCount, get_links
@@ -98,6 +99,7 @@ class TemplateCandidatesSpider(Spider):
             check_feeds(settings, arguments.summary)
             if profile := settings.get("TPLSPIDER_PROFILE"):
                 profile_settings(profile)
+            check_settings(settings)
         return arguments
 
     async def start(self) -> AsyncIterator[Any]:
@@ -196,7 +198,8 @@ class TemplateCandidatesSpider(Spider):
         count = LinkCount()
         links = get_links(root, url, self.site, response.encoding, count)
         self._links = len(links)
-        self._hint = hint(root, self._links)
+        rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
+        self._hint = "" if rendered else hint(root, self._links)
         strategy = STRATEGIES[self.arguments.strategy]
         self.search = SubdigraphSearch(
             read_page(root, url, self.site, response.encoding),
