@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tplspider.site import Site
     from tplspider.tree import Element
 
+_A_HREFS = strings_xpath("//a[not(@download)]/@href")
+_AREA_HREFS = strings_xpath("//area[not(@download)]/@href")
 _TEXT = strings_xpath(".//text()[not(parent::script or parent::style)]")
 _ALT = string_xpath("string((self::area | .//img)[normalize-space(@alt)][1]/@alt)")
 
@@ -74,12 +76,8 @@ def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8"
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
     resolver = _resolver(root, url, encoding)
     identities = set()
-    hrefs = {
-        href
-        for element in find_all(root, "a", "area")
-        if (href := element.get("href")) is not None and element.get("download") is None
-    }
-    for href in hrefs:
+    # Strings alone: an object for each element would cost more than all the rest.
+    for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
         try:
             address = _page_address(resolver, href, site)
         except ValueError:
