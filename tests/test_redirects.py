@@ -58,7 +58,8 @@ def test_meta_refresh(crawl: Callable[..., Crawl], serve: Callable[..., FixtureS
     server = serve(
         "hooks",
         {
-            "/": key_page("now", "five", "six", "itself", "bare", "ping", "pong"),
+            "/": key_page("now", "five", "six", "itself", "bare", "script", "ping", "pong"),
+            "/script": refresh("0; url=javascript:alert(1)", "a page with a script"),
             "/now": refresh("0; url=/target.html"),
             "/five": refresh("5; url=/refresh-target.html"),
             "/six": refresh("6; url=/target.html", "a page that waits"),
@@ -83,6 +84,7 @@ def test_meta_refresh(crawl: Callable[..., Crawl], serve: Callable[..., FixtureS
         "six": "/six",
         "itself": "/itself",
         "bare": "/bare",
+        "script": "/script",
         "ping": "bad-response",
         "pong": "bad-response",
     }
@@ -134,13 +136,14 @@ def test_what_is_known_is_not_asked_for_again(
         {
             "/": key_page("target.html", *aliases, "home"),
             "/home": to("/", 301),
-            **{f"/{alias}": to("/target.html", 301) for alias in aliases},
+            **{f"/{alias}": to("/target.html#part", 301) for alias in aliases},
         },
     )
     done = crawl(server.url + "/", max_loads=0)
     assert done.summary["complete"]
     assert server.pages_asked.count("/target.html") == 1
     assert server.pages_asked.count("/") == 1
+    assert "#" not in "".join(row["url"] for row in done.summary["explored"])
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "duplicate"]
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
 

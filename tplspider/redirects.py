@@ -77,6 +77,8 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
             return response
         if delay is None or url is None or delay > self._longest:
             return response
+        if not url.lower().startswith(("http://", "https://")):
+            return response  # browsers do not go there either
         if identity(url) == identity(response.url):
             return response
         result = super().process_response(request, response)
@@ -101,5 +103,5 @@ def check_redirect(
     if target not in site:
         raise OffsiteRedirectError(f"redirect to {redirected.url}")
     if search.knows(target, rank):
-        raise KnownAddressError(redirected.url)
+        raise KnownAddressError(redirected.url.partition("#")[0])
     search.follow(rank, target)
