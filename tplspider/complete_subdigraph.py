@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_SEARCH_NODES = 50_000
+MAX_SEARCH_NODES = 30_000
 
 
 class CompleteSubdigraphs:
