@@ -19,6 +19,7 @@ from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from tplspider import signals
+from tplspider.config import Config
 from tplspider.private_addresses import AddressPolicy, literal_address
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class PrivateAddressMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._allow_private = crawler.settings.getbool("TPLSPIDER_ALLOW_PRIVATE", default=True)
+        self._allow_private = Config.from_crawler(crawler).allow_private
         self._policy: AddressPolicy | None = None
         self._resolver: CheckedResolver | None = None
         self._warned: set[str] = set()
