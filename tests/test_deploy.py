@@ -3,187 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
 import urllib.error
-import urllib.request
 import zipfile
-from base64 import b64encode
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, Crawl, FixtureServer, run_scrapy
+from conftest import PROJECT, Crawl, FixtureServer
+from scrapyd_server import (
+    FAST,
+    GUIDE,
+    KEY,
+    SCRIPTS,
+    Scrapyd,
+    block,
+    clone_of_the_project,
+    deploy,
+    deployed,
+    environment,
+    free_port,
+    git,
+    running_scrapyd,
+    schedule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from tplspider.demo.server import Handler
-
-KEY = "/docs/guide/four.html"
-GUIDE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
-SCRIPTS = Path(sys.executable).parent
-SPIDER = {"project": "tplspider", "spider": "template_candidates"}
-# The fixture sites are on loopback, where a deployed project does not go by itself.
-FAST = ["DOWNLOAD_DELAY=0", "TPLSPIDER_ALLOW_PRIVATE=True"]
-
-
-@dataclass
-class Scrapyd:
-    """A running server."""
-
-    url: str
-    folder: Path
-
-    def call(self, path: str, *, password: str | None = "change-me", **fields: object) -> Any:
-        """The answer of an endpoint, parsed when it is JSON."""
-        pairs = [(name, str(v)) for name, value in fields.items() for v in _values(value)]
-        data = urllib.parse.urlencode(pairs).encode() if fields else None
-        request = urllib.request.Request(self.url + path, data)
-        if password is not None:
-            token = b64encode(f"alice:{password}".encode()).decode()
-            request.add_header("Authorization", f"Basic {token}")
-        with urllib.request.urlopen(request, timeout=60) as response:
-            body = response.read()
-        return json.loads(body) if ".json?" in path or path.endswith(".json") else body.decode()
-
-    def wait(self, job: str, state: str = "finished") -> None:
-        """Wait until a job is in a state."""
-        for _ in range(600):
-            if self.call(f"status.json?job={job}")["currstate"] == state:
-                return
-            time.sleep(0.1)
-        raise AssertionError(
-            f"{job} is not {state}: {self.call('listjobs.json?project=tplspider')}"
-        )
-
-    def log(self, job: str) -> str:
-        logs = self.folder / "logs" / "tplspider" / "template_candidates"
-        return (logs / f"{job}.log").read_text("utf-8")
-
-    def feed(self, name: str) -> Any:
-        return json.loads((self.folder / "items" / "feeds" / name).read_bytes())
-
-
-def _values(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
-def block(language: str, containing: str = "") -> str:
-    """The first block of the guide in a language that contains some words."""
-    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-    return next(found for found in blocks if containing in found)
-
-
-def free_port() -> int:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port: int = unused.getsockname()[1]
-        return port
-
-
-def environment(home: Path, **variables: str) -> dict[str, str]:
-    """The variables of a person with an empty home folder and our programs on the path."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY")}
-    path = f"{SCRIPTS}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**kept, "HOME": str(home), "PATH": path, **variables}
-
-
-@contextmanager
-def running_scrapyd(folder: Path, **options: str) -> Iterator[Scrapyd]:
-    """Scrapyd with the configuration of the guide, in an empty folder and on a free port."""
-    folder.mkdir()
-    port = free_port()
-    lines = {**dict.fromkeys(["http_port"], str(port)), "poll_interval": "0.2", **options}
-    config = block("ini", "[scrapyd]")
-    for name, value in lines.items():
-        config = re.sub(rf"^{name} =.*\n", "", config, flags=re.MULTILINE) + f"{name} = {value}\n"
-    (folder / "scrapyd.conf").write_text(config)
-    with (folder / "scrapyd.log").open("wb") as log:
-        process = subprocess.Popen(
-            [SCRIPTS / "scrapyd"],
-            cwd=folder,
-            env=environment(folder, TPLSPIDER_FEEDS_DIR=str(folder / "items" / "feeds")),
-            stdout=log,
-            stderr=log,
-        )
-    server = Scrapyd(f"http://127.0.0.1:{port}/", folder)
-    try:
-        for _ in range(300):
-            try:
-                server.call("daemonstatus.json")
-                break
-            except urllib.error.URLError:
-                assert process.poll() is None, (folder / "scrapyd.log").read_text()
-                time.sleep(0.1)
-        yield server
-    finally:
-        process.terminate()
-        process.wait(30)
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project as it is, in a repository of its own."""
-    folder = tmp_path_factory.mktemp("clone") / "tplspider"
-    ignored = shutil.ignore_patterns(
-        ".git", "__pycache__", ".*_cache", ".hypothesis", "build", "*.egg-info", ".venv", "venv"
-    )
-    shutil.copytree(PROJECT, folder, ignore=ignored)
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "all")
-    return folder
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    return clone_of_the_project(tmp_path_factory.mktemp("clone") / "tplspider")
 
 
 @pytest.fixture(scope="module")
 def scrapyd(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[Scrapyd]:
-    """A server to which the project was deployed."""
-    folder = tmp_path_factory.mktemp("server") / "scrapyd"
-    with running_scrapyd(folder) as server:
-        done = deploy(clone, server, "production", "-v", "0.9")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["spiders"] == 1
+    with deployed(clone, tmp_path_factory.mktemp("server") / "scrapyd") as server:
         yield server
-
-
-def deploy(
-    clone: Path, server: Scrapyd, *arguments: str, password: str = "change-me"
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SCRIPTS / "scrapyd-deploy", *arguments],
-        cwd=clone,
-        env=environment(
-            server.folder,
-            SCRAPYD_URL=server.url,
-            SCRAPYD_USERNAME="alice",
-            SCRAPYD_PASSWORD=password,
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
-def schedule(server: Scrapyd, job: str, **fields: object) -> None:
-    given: dict[str, Any] = {**SPIDER, "setting": FAST, **fields}
-    answer = server.call("schedule.json", jobid=job, **given)
-    assert answer["status"] == "ok", answer
 
 
 def test_a_deployed_job_gives_what_a_local_crawl_gives(
@@ -244,116 +104,6 @@ def test_the_egg_holds_the_project_and_nothing_else(clone: Path, tmp_path: Path)
         check=True,
     )
     assert "tplspider.egg" in done.stdout
-
-
-def test_a_job_chooses_settings_and_a_profile(
-    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
-) -> None:
-    site = serve("menu")
-    chosen = [*FAST, "TPLSPIDER_PROFILE=polite", "AUTOTHROTTLE_START_DELAY=0.1"]
-    schedule(scrapyd, "chosen", url=site.url + KEY, setting=[*chosen, "DOWNLOAD_TIMEOUT=7"])
-    scrapyd.wait("chosen")
-    log = scrapyd.log("chosen")
-    assert "'DOWNLOAD_TIMEOUT': '7'" in log
-    assert "scrapy.extensions.throttle.AutoThrottle" in log
-    assert len(scrapyd.feed("chosen.json")) == 3
-
-
-@pytest.mark.parametrize(
-    ("job", "fields", "line"),
-    [
-        ("no-url", {}, "no key page"),
-        ("bad-n", {"url": "http://127.0.0.1/", "n": "none"}, "n='none': expected a whole number"),
-        ("unknown", {"url": "http://127.0.0.1/", "nn": "3"}, "did you mean 'n'?"),
-        (
-            "bad-profile",
-            {"url": "http://127.0.0.1/", "setting": ["TPLSPIDER_PROFILE=hasty"]},
-            "TPLSPIDER_PROFILE='hasty': expected one of ",
-        ),
-    ],
-)
-def test_a_job_with_a_wrong_argument_ends_at_once(
-    scrapyd: Scrapyd, job: str, fields: dict[str, Any], line: str
-) -> None:
-    schedule(scrapyd, job, **fields)
-    scrapyd.wait(job)
-    log = scrapyd.log(job)
-    assert line in log
-    assert "Traceback" not in log
-    assert not (scrapyd.folder / "items" / "feeds" / f"{job}.json").exists()
-    items = scrapyd.folder / "items" / "tplspider" / "template_candidates"
-    assert not (items / f"{job}.jl").exists()
-
-
-def test_a_job_may_not_look_into_the_servers_network(
-    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
-) -> None:
-    site = serve("menu")
-    schedule(scrapyd, "inside", url=site.url + KEY, setting=["DOWNLOAD_DELAY=0"])
-    scrapyd.wait("inside")
-    (summary,) = scrapyd.feed("inside.summary.json")
-    assert summary["key_outcome"] == "private-address"
-    assert scrapyd.feed("inside.json") == []
-    assert site.log == []
-
-
-def test_cancelling_leaves_valid_feeds(
-    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
-) -> None:
-    def slow(request: Handler) -> None:
-        time.sleep(0.5)
-        site.routes.pop(request.path)
-        site.respond(request)
-
-    site = serve("menu", {f"/docs/guide/{name}.html": slow for name in ("one", "two", "three")})
-    schedule(scrapyd, "cancelled", url=site.url + KEY)
-    scrapyd.wait("cancelled", "running")
-    for _ in range(300):
-        if len(site.pages_asked) >= 3:
-            break
-        time.sleep(0.1)
-    assert (
-        scrapyd.call("cancel.json", project="tplspider", job="cancelled")["prevstate"] == "running"
-    )
-    scrapyd.wait("cancelled")
-    assert "Spider closed (shutdown)" in scrapyd.log("cancelled")
-    (summary,) = scrapyd.feed("cancelled.summary.json")
-    assert summary["reason"] == "shutdown"
-    assert [row["url"] for row in scrapyd.feed("cancelled.json")] == summary["members"]
-
-
-def test_without_items_dir_and_with_jobs_dir(
-    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    site = serve("menu")
-    with running_scrapyd(tmp_path / "scrapyd", items_dir="", jobs_dir="jobs") as server:
-        assert deploy(clone, server, "production").returncode == 0
-        for job in ("one", "two"):
-            schedule(server, job, url=site.url + KEY)
-            server.wait(job)
-            assert len(server.feed(f"{job}.json")) == 3
-            assert server.feed(f"{job}.summary.json")[0]["loads"] == 5
-            assert server.log(job).count("JOBDIR is ignored") == 1
-        assert not any(path.is_file() for path in (server.folder / "jobs").rglob("*"))
-
-
-def test_a_job_directory_on_the_command_line(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    site = serve("menu")
-    settings = {"JOBDIR": str(tmp_path / "job")}
-    for _ in range(2):
-        done = run_scrapy(
-            "crawl",
-            "template_candidates",
-            f"-aurl={site.url}{KEY}",
-            "-O-:json",
-            folder=tmp_path,
-            settings=settings,
-        )
-        assert len(json.loads(done.stdout)) == 3
-        assert done.log.count("JOBDIR is ignored") == 1
-    assert not (tmp_path / "job").exists()
 
 
 def test_bad_deployments(scrapyd: Scrapyd, clone: Path) -> None:

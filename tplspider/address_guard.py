@@ -16,7 +16,7 @@ from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 from scrapy.utils.url import add_http_if_no_scheme
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
-from zope.interface import implementer  # type: ignore[import-untyped]
+from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
 
 from tplspider import signals
 from tplspider.config import Config
@@ -151,9 +151,9 @@ class CheckedResolver:
 
     def resolveHostName(
         self,
-        resolutionReceiver: Any,  # noqa: N803
-        hostName: str,  # noqa: N803
-        portNumber: int = 0,  # noqa: N803
+        resolutionReceiver: Any,  # noqa: N803 - Twisted's name for it
+        hostName: str,  # noqa: N803 - Twisted's name for it
+        portNumber: int = 0,  # noqa: N803 - Twisted's name for it
         *arguments: Any,
         **named: Any,
     ) -> Any:
@@ -211,7 +211,6 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def _reactor() -> ReactorBase:
-    # Importing it installs one, which is for Scrapy to do.
-    from twisted.internet import reactor  # noqa: PLC0415
+    from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides
 
     return cast("ReactorBase", reactor)

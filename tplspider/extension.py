@@ -64,7 +64,7 @@ class CliqueTracker:
             await self._finish_early(spider, reason)
             await close_spider_async(reason=reason)
 
-        engine.close_spider_async = close_with_results  # type: ignore[method-assign]
+        engine.close_spider_async = close_with_results  # type: ignore[method-assign]  # no signal
 
     async def _finish_early(self, spider: Spider, reason: str) -> None:
         if self._reason or not hasattr(spider, "finish_early"):

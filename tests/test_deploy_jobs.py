@@ -1,0 +1,147 @@
+"""Jobs on a real scrapyd on loopback: their settings, arguments, ends and folders."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import FixtureServer, run_scrapy
+from scrapyd_server import (
+    FAST,
+    KEY,
+    Scrapyd,
+    clone_of_the_project,
+    deploy,
+    deployed,
+    running_scrapyd,
+    schedule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tplspider.demo.server import Handler
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return clone_of_the_project(tmp_path_factory.mktemp("clone") / "tplspider")
+
+
+@pytest.fixture(scope="module")
+def scrapyd(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[Scrapyd]:
+    with deployed(clone, tmp_path_factory.mktemp("server") / "scrapyd") as server:
+        yield server
+
+
+def test_a_job_chooses_settings_and_a_profile(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    chosen = [*FAST, "TPLSPIDER_PROFILE=polite", "AUTOTHROTTLE_START_DELAY=0.1"]
+    schedule(scrapyd, "chosen", url=site.url + KEY, setting=[*chosen, "DOWNLOAD_TIMEOUT=7"])
+    scrapyd.wait("chosen")
+    log = scrapyd.log("chosen")
+    assert "'DOWNLOAD_TIMEOUT': '7'" in log
+    assert "scrapy.extensions.throttle.AutoThrottle" in log
+    assert len(scrapyd.feed("chosen.json")) == 3
+
+
+@pytest.mark.parametrize(
+    ("job", "fields", "line"),
+    [
+        ("no-url", {}, "no key page"),
+        ("bad-n", {"url": "http://127.0.0.1/", "n": "none"}, "n='none': expected a whole number"),
+        ("unknown", {"url": "http://127.0.0.1/", "nn": "3"}, "did you mean 'n'?"),
+        (
+            "bad-profile",
+            {"url": "http://127.0.0.1/", "setting": ["TPLSPIDER_PROFILE=hasty"]},
+            "TPLSPIDER_PROFILE='hasty': expected one of ",
+        ),
+    ],
+)
+def test_a_job_with_a_wrong_argument_ends_at_once(
+    scrapyd: Scrapyd, job: str, fields: dict[str, Any], line: str
+) -> None:
+    schedule(scrapyd, job, **fields)
+    scrapyd.wait(job)
+    log = scrapyd.log(job)
+    assert line in log
+    assert "Traceback" not in log
+    assert not (scrapyd.folder / "items" / "feeds" / f"{job}.json").exists()
+    items = scrapyd.folder / "items" / "tplspider" / "template_candidates"
+    assert not (items / f"{job}.jl").exists()
+
+
+def test_a_job_may_not_look_into_the_servers_network(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    schedule(scrapyd, "inside", url=site.url + KEY, setting=["DOWNLOAD_DELAY=0"])
+    scrapyd.wait("inside")
+    (summary,) = scrapyd.feed("inside.summary.json")
+    assert summary["key_outcome"] == "private-address"
+    assert scrapyd.feed("inside.json") == []
+    assert site.log == []
+
+
+def test_cancelling_leaves_valid_feeds(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    def slow(request: Handler) -> None:
+        time.sleep(0.5)
+        site.routes.pop(request.path)
+        site.respond(request)
+
+    site = serve("menu", {f"/docs/guide/{name}.html": slow for name in ("one", "two", "three")})
+    schedule(scrapyd, "cancelled", url=site.url + KEY)
+    scrapyd.wait("cancelled", "running")
+    for _ in range(300):
+        if len(site.pages_asked) >= 3:
+            break
+        time.sleep(0.1)
+    assert (
+        scrapyd.call("cancel.json", project="tplspider", job="cancelled")["prevstate"] == "running"
+    )
+    scrapyd.wait("cancelled")
+    assert "Spider closed (shutdown)" in scrapyd.log("cancelled")
+    (summary,) = scrapyd.feed("cancelled.summary.json")
+    assert summary["reason"] == "shutdown"
+    assert [row["url"] for row in scrapyd.feed("cancelled.json")] == summary["members"]
+
+
+def test_without_items_dir_and_with_jobs_dir(
+    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    with running_scrapyd(tmp_path / "scrapyd", items_dir="", jobs_dir="jobs") as server:
+        assert deploy(clone, server, "production").returncode == 0
+        for job in ("one", "two"):
+            schedule(server, job, url=site.url + KEY)
+            server.wait(job)
+            assert len(server.feed(f"{job}.json")) == 3
+            assert server.feed(f"{job}.summary.json")[0]["loads"] == 5
+            assert server.log(job).count("JOBDIR is ignored") == 1
+        assert not any(path.is_file() for path in (server.folder / "jobs").rglob("*"))
+
+
+def test_a_job_directory_on_the_command_line(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    for _ in range(2):
+        done = run_scrapy(
+            "crawl",
+            "template_candidates",
+            f"-aurl={site.url}{KEY}",
+            "-O-:json",
+            folder=tmp_path,
+            settings=settings,
+        )
+        assert len(json.loads(done.stdout)) == 3
+        assert done.log.count("JOBDIR is ignored") == 1
+    assert not (tmp_path / "job").exists()

@@ -1,0 +1,269 @@
+"""What a crawl may connect to: the policy, and the resolver and the middleware that keep to it."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+from resolvers import PUBLIC
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from twisted.internet import address as twisted_address
+
+from tplspider import address_guard
+from tplspider.address_guard import (
+    CheckedResolver,
+    PrivateAddressError,
+    PrivateAddressMiddleware,
+)
+from tplspider.private_addresses import AddressPolicy, host_name
+
+LOOPBACK = ip_address("127.0.0.1")
+WEB = ip_address(PUBLIC)
+
+
+# ---- the policy
+
+
+def policy(key_host: str = "www.example.com", *, allow_private: bool = True) -> AddressPolicy:
+    return AddressPolicy(key_host, allow_private=allow_private)
+
+
+def test_a_public_key_page_refuses_private_addresses() -> None:
+    rules = policy()
+    assert rules.allowed("www.example.com", [WEB]) == [WEB]
+    assert rules.allowed("lan.example.com", [ip_address("10.0.0.1")]) == []
+    assert not rules.allows("127.0.0.1")
+    assert not rules.allows("0x7f.1", 80)
+    assert rules.allows("93.184.216.34")
+    assert rules.refused == {"lan.example.com", "127.0.0.1"}
+    assert rules.has_refused("LAN.example.com.")
+    assert not rules.has_refused("www.example.com")
+
+
+def test_a_private_key_page_allows_them() -> None:
+    for host in ("127.0.0.1", "127.1", "[::1]"):
+        rules = policy(host)
+        assert rules.allows(host)
+        assert rules.allows("10.0.0.1")
+    rules = policy("localhost")
+    assert rules.allowed("localhost", [LOOPBACK]) == [LOOPBACK]
+    assert rules.allows("127.0.0.1")
+    assert rules.refused == set()
+
+
+def test_a_private_key_page_may_be_forbidden() -> None:
+    assert not policy("127.0.0.1", allow_private=False).allows("127.0.0.1")
+    rules = policy("localhost", allow_private=False)
+    assert rules.allowed("localhost", [LOOPBACK, ip_address("::1")]) == []
+    assert rules.has_refused("localhost")
+    assert rules.allowed("www.example.com", [WEB]) == [WEB]
+
+
+def test_until_the_key_page_is_known_private_addresses_are_refused() -> None:
+    rules = policy("localhost")
+    assert not rules.allows("127.0.0.1")
+    assert rules.allowed("localhost", []) == []  # no such name, for now
+    assert not rules.allows("127.0.0.1")
+    assert rules.refused == {"127.0.0.1"}
+    assert rules.allowed("localhost", [LOOPBACK]) == [LOOPBACK]
+    assert rules.allows("127.0.0.1")
+    assert rules.refused == set()
+
+
+def test_rebinding() -> None:
+    rules = policy()
+    assert rules.allowed("www.example.com", [WEB])
+    assert rules.allowed("www.example.com", [LOOPBACK]) == []
+    assert not rules.allows("www.example.com")
+    assert rules.allowed("WWW.example.com.", [LOOPBACK, WEB]) == [WEB]
+
+
+def test_a_key_page_with_public_and_private_addresses_is_public() -> None:
+    rules = policy()
+    assert rules.allowed("www.example.com", [LOOPBACK, WEB]) == [WEB]
+    assert not rules.allows("127.0.0.1")
+
+
+def test_names_in_punycode_and_unicode_are_one() -> None:
+    rules = policy("xn--bcher-kva.example")
+    assert rules.allowed("bücher.example", [LOOPBACK]) == [LOOPBACK]
+    assert host_name("xn--\N{SNOWMAN}") == "xn--\N{SNOWMAN}"
+
+
+def test_a_proxy_is_trusted_but_is_no_site() -> None:
+    rules = policy()
+    rules.trust("LocalHost", 3128)
+    assert rules.trusts("localhost", 3128)
+    assert rules.trusts("localhost", 0)
+    assert not rules.trusts("localhost", 80)
+    assert not rules.allows("localhost", 3128)
+    assert rules.allows("localhost", 80)  # as far as one can tell before it is looked up
+    assert rules.allows("localhost")  # by way of the proxy
+    rules.trust("127.0.0.1", 3128)
+    assert not rules.allows("127.0.0.1", 3128)
+
+
+def test_a_key_page_that_a_proxy_looks_up_is_taken_for_public() -> None:
+    rules = policy()
+    rules.looked_up_elsewhere("www.example.com")
+    assert rules.allowed("www.example.com", [LOOPBACK]) == []
+    rules = policy("10.0.0.1")
+    assert rules.allows("10.0.0.1")
+    rules.looked_up_elsewhere("10.0.0.1")
+    assert rules.allows("10.0.0.2")
+
+
+def test_a_public_page_must_not_redirect_a_private_search_to_a_private_address() -> None:
+    rules = policy("localhost")
+    assert rules.allowed("localhost", [LOOPBACK])
+    assert rules.allowed("www.example.com", [WEB])
+    assert rules.allows("10.0.0.1", source="localhost")
+    assert not rules.allows("10.0.0.1", source="www.example.com")
+    assert not rules.allows("localhost", 80, "www.example.com")  # there may be a connection
+    assert rules.allows("localhost", 80)  # which the search can still use
+    assert rules.allows("www.example.com", source="localhost")
+    assert rules.allows("lan.example.com", source="unheard.example.com")
+    assert rules.allowed("lan.example.com", [LOOPBACK]) == []
+    assert rules.allows("www.example.com", source="www.example.com")
+    assert rules.allowed("www.example.com", [LOOPBACK]) == []
+
+
+def test_where_the_key_page_is_in_the_end_counts() -> None:
+    rules = policy("localhost")
+    assert rules.allowed("localhost", [LOOPBACK])
+    assert rules.allowed("lan.example.com", [LOOPBACK])
+    rules.key_page_at("lan.example.com")
+    assert rules.allows("127.0.0.1")
+    assert rules.allowed("www.example.com", [WEB])
+    rules.key_page_at("www.example.com")
+    assert not rules.allows("127.0.0.1")
+    assert not rules.allows("localhost")  # there is a connection, perhaps
+    rules = policy("www.example.com")
+    rules.key_page_at("example.com")  # known to a proxy or a cache only
+    assert rules.allowed("www.example.com", [LOOPBACK]) == []
+
+
+# ---- the resolver and the middleware
+
+
+class Answers:
+    """A resolver that knows one answer, and what it gave."""
+
+    def __init__(self, *hosts: str) -> None:
+        self.hosts = hosts
+        self.passed: list[str] = []
+        self.asked: list[tuple[object, ...]] = []
+
+    def resolveHostName(self, receiver: Any, *asked: object) -> str:
+        self.asked.append(asked)
+        receiver.resolutionBegan("resolution")
+        for host in self.hosts:
+            kind = twisted_address.IPv6Address if ":" in host else twisted_address.IPv4Address
+            receiver.addressResolved(kind("TCP", host, 80))
+        receiver.addressResolved(twisted_address.HostnameAddress(b"localhost", 80))
+        receiver.resolutionComplete()
+        return "resolution"
+
+    def ask(self, resolver: CheckedResolver, name: str = "www.example.com", port: int = 80) -> Any:
+        """What the resolver gives for a name, and whether it says that that is all."""
+        receiver = Receiver()
+        assert resolver.resolveHostName(receiver, name, port, None, "TCP") == "resolution"
+        assert self.asked[-1] == (name, port, None, "TCP")
+        assert receiver.complete
+        return receiver.found
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self.complete = False
+
+    def resolutionBegan(self, resolution: str) -> None:
+        assert resolution == "resolution"
+
+    def addressResolved(self, address: Any) -> None:
+        self.found.append(getattr(address, "host", address.__class__.__name__))
+
+    def resolutionComplete(self) -> None:
+        self.complete = True
+
+
+def test_the_resolver_passes_on_what_is_allowed() -> None:
+    inner = Answers("10.0.0.1", PUBLIC, "fe80::1%eth0", "2606:4700::1111")
+    resolver = CheckedResolver(inner)
+    resolver.policies.append(policy())
+    assert inner.ask(resolver) == [PUBLIC, "2606:4700::1111"]
+    inner.hosts = ()
+    assert inner.ask(resolver) == []
+    inner.hosts = ("127.0.0.1",)
+    assert inner.ask(resolver) == []
+    resolver.policies[0].trust("proxy.example.com", 3128)
+    assert inner.ask(resolver, "proxy.example.com", 80) == []
+    assert inner.ask(resolver, "proxy.example.com", 3128)[0] == "127.0.0.1"
+
+
+def test_crawls_of_one_process_do_not_judge_for_each_other() -> None:
+    inner = Answers("127.0.0.1")
+    resolver = CheckedResolver(inner)
+    private, public = policy("localhost"), policy("www.example.com")
+    resolver.policies += [private, public]
+
+    def ask_for(crawl: AddressPolicy | None) -> Any:
+        address_guard._policy_of_crawl.set(crawl)
+        return inner.ask(resolver, "localhost")
+
+    assert copy_context().run(ask_for, private) == ["127.0.0.1"]
+    assert copy_context().run(ask_for, public) == []
+    assert copy_context().run(ask_for, None) == []  # nobody's: it must suit all
+    assert copy_context().run(ask_for, policy("localhost")) == []  # one that has ended
+    resolver.policies.remove(public)
+    assert copy_context().run(ask_for, None) == ["127.0.0.1"]
+
+
+def test_the_resolver_of_the_reactor_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Reactor:
+        nameResolver: object = Answers()  # noqa: N815 - Twisted's name for it
+
+        def installNameResolver(self, resolver: object) -> None:
+            self.nameResolver = resolver
+
+    reactor = Reactor()
+    monkeypatch.setattr(address_guard, "_reactor", lambda: reactor)
+    before = reactor.nameResolver
+    first, second = (PrivateAddressMiddleware(Crawler(Spider)) for _ in range(2))
+    for middleware in (first, second, first):
+        middleware._policy = middleware._policy or policy()
+        copy_context().run(middleware._check_names, middleware._policy)
+    shared = reactor.nameResolver
+    assert isinstance(shared, CheckedResolver)
+    assert shared.policies == [first._policy, second._policy]
+    assert shared.inner is before
+    first.spider_closed()
+    assert reactor.nameResolver is shared
+    second.spider_closed()
+    assert reactor.nameResolver is before
+    assert first._policy
+    copy_context().run(first._check_names, first._policy)
+    third = reactor.nameResolver = Answers()  # somebody else's
+    first.spider_closed()
+    assert reactor.nameResolver is third
+
+
+def test_pages_that_other_handlers_loaded_from_private_addresses_are_refused() -> None:
+    """A browser, for one, looks up names itself."""
+    middleware = PrivateAddressMiddleware(Crawler(Spider))
+    url = "http://www.example.com/"
+    public, private, unknown = (Response(url, ip_address=ip) for ip in (WEB, LOOPBACK, None))
+    middleware._policy = policy()
+    for response in (public, unknown):
+        assert middleware.process_response(Request(url), response) is response
+    with pytest.raises(PrivateAddressError):
+        middleware.process_response(Request(url), private)
+    proxied = Request(url, meta={"proxy": "http://127.0.0.1:3128"})
+    assert middleware.process_response(proxied, private) is private
+    middleware._policy = policy()  # the key page is private
+    assert middleware.process_response(Request(url), private) is private
