@@ -41,3 +41,16 @@ class CandidateSearch:
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
+
+
+@dataclass
+class PageTemplate:
+    """The template of a key page, and what is left of the page without it."""
+
+    key_url: str
+    members: list[str]
+    template_html: str
+    content_html: str
+    content_text: str
+    not_template: list[str]
+    template_share: float

@@ -1,0 +1,116 @@
+"""A website as files in a folder, and the search over it without a network."""
+
+from __future__ import annotations
+
+from mimetypes import guess_type
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from scrapy.http import Headers, HtmlResponse
+from scrapy.responsetypes import responsetypes
+from scrapy.utils.response import get_meta_refresh
+
+from tplspider.addresses import Address, identity
+from tplspider.outcomes import response_reason
+from tplspider.page import Page, read_page
+from tplspider.tree import parse_html
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from tplspider.search import SubdigraphSearch
+    from tplspider.site import Site
+
+_LONGEST_DELAY, _MOST_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md
+
+
+def find_file(folder: Traversable, path: str) -> Traversable | None:
+    """The file that the path of an address stands for, if there is one inside the folder."""
+    names = [name for name in unquote(path).split("/") if name]
+    if any(name in (".", "..") for name in names):
+        return None
+    found = folder
+    for name in names:
+        found = found / name
+    if path.endswith("/"):
+        found = found / "index.html"
+    return found if found.is_file() else None
+
+
+class SavedSite:
+    """The website whose document root is a folder; its host is the folder's name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = f"http://{quote(folder.name.lower())}"
+        self._loaded: dict[str, HtmlResponse | Address | str] = {}
+
+    def read(self, file: Traversable) -> bytes:
+        """What a file holds."""
+        return file.read_bytes()
+
+    def load(self, url: str) -> HtmlResponse | Address | str:
+        """A page, the address that it redirects to, or the reason why there is none."""
+        if url not in self._loaded:
+            self._loaded[url] = self._load(url)
+        return self._loaded[url]
+
+    def page(self, url: str) -> HtmlResponse | str:
+        """The page at the end of the redirects, or the reason why there is none."""
+        for _ in range(_MOST_REDIRECTS):
+            answer = self.load(url)
+            if not isinstance(answer, Address):
+                return answer
+            url = answer.url
+        return "bad-response"
+
+    def run(self, search: SubdigraphSearch, site: Site) -> None:
+        """Drive a search to its end."""
+        while visits := search.take():
+            for visit in visits:
+                search.tell(visit.rank, self._answer(search, visit.rank, visit.link.url, site))
+
+    def _answer(
+        self, search: SubdigraphSearch, rank: int, url: str, site: Site
+    ) -> Page | Address | str:
+        for _ in range(_MOST_REDIRECTS):
+            answer = self.load(url)
+            if isinstance(answer, str):
+                return answer
+            if isinstance(answer, HtmlResponse):
+                return read_page(parse_html(answer.text), answer.url, site, answer.encoding)
+            if answer.identity not in site:
+                return "offsite-redirect"
+            if search.knows(answer.identity, rank):
+                return answer
+            url = answer.url
+        return "bad-response"
+
+    def _load(self, url: str) -> HtmlResponse | Address | str:
+        path = urlsplit(url).path
+        file = find_file(self.folder, path)
+        if file is None:
+            if not path.endswith("/") and find_file(self.folder, f"{path}/"):
+                return _address(urljoin(url, f"{path}/"))
+            return "http-404"
+        body = self.read(file)
+        kind = guess_type(file.name)[0]
+        headers = Headers({"Content-Type": kind} if kind else {})
+        response_class = responsetypes.from_args(headers=headers, url=url, body=body)
+        response = response_class(url, headers=headers, body=body)
+        reason = response_reason(response)
+        if reason:
+            return reason
+        assert isinstance(response, HtmlResponse)
+        delay, target = get_meta_refresh(response, ignore_tags=["noscript"])
+        if target and delay is not None and delay <= _LONGEST_DELAY:
+            address = _address(target)
+            if address.identity != identity(url):
+                return address
+        return response
+
+
+def _address(url: str) -> Address:
+    url = url.partition("#")[0]
+    return Address(url, identity(url))
