@@ -11,16 +11,18 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import Address, identity
+from tplspider.links import get_links
 from tplspider.outcomes import response_reason
 from tplspider.page import Page, read_page
+from tplspider.search import SubdigraphSearch
+from tplspider.site import Site
 from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from tplspider.search import SubdigraphSearch
-    from tplspider.site import Site
+    from tplspider.strategies import Strategy
 
 _LONGEST_DELAY, _MOST_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md
 
@@ -65,11 +67,26 @@ class SavedSite:
             url = answer.url
         return "bad-response"
 
-    def run(self, search: SubdigraphSearch, site: Site) -> None:
-        """Drive a search to its end."""
+    def search(
+        self, key_url: str, strategy: Strategy, *, size: int = 3, max_loads: int = 100
+    ) -> SubdigraphSearch | None:
+        """The search from a key page, driven to its end; None if the key page is no page."""
+        response = self.page(key_url)
+        if isinstance(response, str):
+            return None
+        root, url = parse_html(response.text), response.url
+        site = Site(identity(url))
+        search = SubdigraphSearch(
+            read_page(root, url, site, response.encoding),
+            get_links(root, url, site, response.encoding),
+            strategy=strategy,
+            size=size,
+            max_loads=max_loads,
+        )
         while visits := search.take():
             for visit in visits:
                 search.tell(visit.rank, self._answer(search, visit.rank, visit.link.url, site))
+        return search
 
     def _answer(
         self, search: SubdigraphSearch, rank: int, url: str, site: Site

@@ -16,7 +16,8 @@ from tplspider.connections import Connections
 from tplspider.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
 COMPLETE = "complete_subdigraph"
 LINKS_EXHAUSTED = "links_exhausted"
@@ -38,8 +39,9 @@ class Visit:
 
 
 class SubdigraphSearch:
-    """The search from one key page, through its links in the order they are given.
+    """The search from one key page, through its links in the order of a strategy.
 
+    Without a strategy, the links are taken up in the order they are given.
     :meth:`take` hands out links to load, no more at a time than may be in flight; :meth:`tell`
     takes what became of one. Whatever the order of the answers, they are taken into account by
     rank, so that the result does not depend on it.
@@ -50,6 +52,7 @@ class SubdigraphSearch:
         key_page: Page,
         links: Iterable[Address],
         *,
+        strategy: Callable[[Sequence[Any], SubdigraphSearch], Iterator[Address]] | None = None,
         size: int = 3,
         max_loads: int = 100,
         in_flight: int = 1,
@@ -62,8 +65,8 @@ class SubdigraphSearch:
         self.loads = 1  # the key page
         self.reason = ""  # why the search is over
         self.visits: list[Visit] = []  # links taken into account, by rank
-        self._links = iter(links)
-        self._next: Address | None = next(self._links, None)
+        self._links = strategy(list(links), self) if strategy else iter(links)
+        self._next: Address | None = None  # asked of the strategy, and not taken up yet
         self._asked = 1  # pages that were asked for, whether or not they count as loads
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
         self._taken: dict[str, Visit] = {}  # every link handed out, by identity
@@ -110,7 +113,7 @@ class SubdigraphSearch:
             self._held.remove(self._waiting[0].rank)
             taken.append(self._waiting[0])
         while not self.reason and len(self._waiting) < self.in_flight:
-            link = self._next
+            self._next = link = self._next or next(self._links, None)
             if link is None or (link.identity not in self._final and self._is_spent()):
                 if not self._waiting:
                     self.reason = LINKS_EXHAUSTED if link is None else MAX_LOADS
@@ -118,7 +121,7 @@ class SubdigraphSearch:
             visit = Visit(len(self.visits) + len(self._waiting) + 1, link, link.url)
             self._waiting.append(visit)
             self._taken[link.identity] = visit
-            self._next = next(self._links, None)
+            self._next = None
             if link.identity in self._final:
                 self.tell(visit.rank, "")  # known without being loaded
             else:

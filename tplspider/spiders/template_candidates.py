@@ -200,10 +200,10 @@ class TemplateCandidatesSpider(Spider):
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
         self._hint = "" if rendered else hint(root, self._links)
-        strategy = STRATEGIES[self.arguments.strategy]
         self.search = SubdigraphSearch(
             read_page(root, url, self.site, response.encoding),
-            strategy(links, key_identity),
+            links,
+            strategy=STRATEGIES[self.arguments.strategy],
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
             in_flight=self.config.in_flight,
