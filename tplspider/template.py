@@ -12,7 +12,7 @@ from lxml import etree
 from tplspider.addresses import identity
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.items import PageTemplate
-from tplspider.template_vote import TemplateVote
+from tplspider.template_vote import vote
 from tplspider.text_lines import text_lines
 from tplspider.tree import parse_html
 from tplspider.tree_mapping import TreeMapping
@@ -97,7 +97,7 @@ def compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
         mappings.append(mapping)
     if not mappings:
         return None
-    return Comparison(flat, TemplateVote(flat, mappings).template)
+    return Comparison(flat, vote(flat, mappings))
 
 
 def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
