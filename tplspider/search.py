@@ -69,6 +69,7 @@ class SubdigraphSearch:
         self._next: Address | None = None  # asked of the strategy, and not taken up yet
         self._asked = 1  # pages that were asked for, whether or not they count as loads
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
+        self._fresh: list[Visit] = []  # taken up, not yet handed out
         self._taken: dict[str, Visit] = {}  # every link handed out, by identity
         self._answers: dict[int, Page | Address | str] = {}
         self._shared: set[str] = set()  # links whose answer served another link, too
@@ -98,7 +99,7 @@ class SubdigraphSearch:
     @property
     def wasted(self) -> int:
         """Pages that were asked for and not taken into account."""
-        return self._asked - self.loads - len(self._held)
+        return self._asked - self.loads - len(self._held) - len(self._fresh)
 
     @property
     def pending(self) -> list[Visit]:
@@ -108,10 +109,35 @@ class SubdigraphSearch:
 
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
-        taken = []
+        self._fill()
+        if self.reason:
+            return []
+        taken, self._fresh = self._fresh, []
         if self._waiting and self._waiting[0].rank in self._held:  # its turn has come
             self._held.remove(self._waiting[0].rank)
-            taken.append(self._waiting[0])
+            taken.insert(0, self._waiting[0])
+        return taken
+
+    def tell(self, rank: int, answer: Page | Address | str) -> None:
+        """Take in what a link gave: a page, or the reason why there is none.
+
+        An address means that the link redirects there, which need not be followed where the
+        search :meth:`knows` it.
+        """
+        if self.reason or all(visit.rank != rank for visit in self.pending):
+            return
+        self._answers[rank] = answer
+        while self._waiting and not self.reason:
+            found = self._answer_of(self._waiting[0])
+            if found is None:
+                break
+            self._account(self._waiting.pop(0), found)
+            # At once: a strategy goes by what is taken into account, and how many answers come
+            # together is a matter of timing.
+            self._fill()
+
+    def _fill(self) -> None:
+        """Take up links, as many as may be in flight."""
         while not self.reason and len(self._waiting) < self.in_flight:
             self._next = link = self._next or next(self._links, None)
             if link is None or (link.identity not in self._final and self._is_spent()):
@@ -129,23 +155,7 @@ class SubdigraphSearch:
                 if link.identity in self._heading.values():
                     self._held.add(visit.rank)
                 else:
-                    taken.append(visit)
-        return taken
-
-    def tell(self, rank: int, answer: Page | Address | str) -> None:
-        """Take in what a link gave: a page, or the reason why there is none.
-
-        An address means that the link redirects there, which need not be followed where the
-        search :meth:`knows` it.
-        """
-        if self.reason or all(visit.rank != rank for visit in self.pending):
-            return
-        self._answers[rank] = answer
-        while self._waiting and not self.reason:
-            found = self._answer_of(self._waiting[0])
-            if found is None:
-                break
-            self._account(self._waiting.pop(0), found)
+                    self._fresh.append(visit)
 
     def knows(self, identity: str, rank: int) -> bool:
         """Whether what an address gives is known, or under way for another link than this one."""

@@ -1,0 +1,125 @@
+"""A guided order: what the key page says of its links, and what each loaded page says of the rest.
+
+A link's score is the sum of the signs on the key page (they decide the first load), its kinship
+with the key page by address (pages near to it share more of its template), and the evidence of the
+pages loaded so far: a link that they all have can be mutually linked with them, one that they do
+not have cannot. sortLinks breaks the ties. Scores are taken anew for every link.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tplspider.hyperlink_distance import HyperlinkDistances, link_relevance
+from tplspider.menu_signs import menu_signs
+from tplspider.sort_links import sort_links
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.links import Link
+    from tplspider.menu_signs import MenuSigns
+    from tplspider.search import SubdigraphSearch, Visit
+
+EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
+ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more
+MANY_ENTRIES = 8
+OWN_ENTRY = 0.5
+PLACES = 0.5  # for a link that stands on the page three times or more
+MENU_PLACE, TEXT_PLACE = 0.25, -0.25
+SEQUENCE = -1.0
+RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
+SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
+QUERY = -3.0  # mostly the same page once more
+
+
+def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
+    """The links by score, which is taken anew whenever a link is asked for."""
+    links = sort_links(links, search.key_page.identity)
+    prior = _prior(links, search)
+    number = {link.identity: i for i, link in enumerate(links)}
+    left = dict.fromkeys(range(len(links)))
+    loaded = _Loaded(number)
+    while left:
+        loaded.read(search.visits)
+        evidence = loaded.evidence(len(links))
+        best = max(left, key=lambda i: EVIDENCE * evidence[i] + prior[i])  # the first of equals
+        del left[best]
+        yield links[best]
+
+
+class _Loaded:
+    """The pages loaded so far: which of the links they have, and how well linked they are."""
+
+    def __init__(self, number: dict[str, int]) -> None:
+        self._number = number
+        self._read = 0
+        self._pages: list[tuple[Visit, list[int]]] = []
+        self._linked_by: list[int] = []  # how many of the others link to each, and the key page
+
+    def read(self, visits: Sequence[Visit]) -> None:
+        """Take in the visits since the last time."""
+        for visit in visits[self._read :]:
+            if visit.page is None:
+                continue
+            linked_by = 1
+            for i, (other, _) in enumerate(self._pages):
+                assert other.page
+                linked_by += not _names(visit).isdisjoint(other.page.links)
+                self._linked_by[i] += not _names(other).isdisjoint(visit.page.links)
+            found = (self._number.get(identity) for identity in visit.page.links)
+            self._pages.append((visit, [i for i in found if i is not None]))
+            self._linked_by.append(linked_by)
+        self._read = len(visits)
+
+    def evidence(self, count: int) -> list[float]:
+        """Of each link, the share of the loaded pages that have it.
+
+        A page counts for as much as it is linked by the others: one that nobody links to can be in
+        no complete subdigraph, whatever it links to.
+        """
+        evidence = [0.0] * count
+        for (_, found), linked_by in zip(self._pages, self._linked_by, strict=True):
+            weight = linked_by / len(self._pages) ** 2
+            for i in found:
+                evidence[i] += weight
+        return evidence
+
+
+def _names(visit: Visit) -> frozenset[str]:
+    assert visit.page
+    return frozenset({visit.link.identity, visit.page.identity})
+
+
+def _prior(links: Sequence[Link], search: SubdigraphSearch) -> list[float]:
+    """The score of each link before anything is loaded."""
+    key = search.key_page
+    distances = HyperlinkDistances(key.identity)
+    of_link = [distances.to(link.identity) for link in links]
+    groups = {d: i for i, d in enumerate(sorted(set(of_link), key=link_relevance), 1)}
+    depth = _depth(key.identity)
+    return [
+        _menu_score(signs)
+        + RELEVANCE / groups[distance]
+        + SAME_DEPTH * (_depth(link.identity) == depth)
+        + QUERY * ("?" in link.identity)
+        for link, signs, distance in zip(links, menu_signs(links, key.url), of_link, strict=True)
+    ]
+
+
+def _menu_score(signs: MenuSigns) -> float:
+    return (
+        ENTRIES * min(signs.entries, MANY_ENTRIES) / MANY_ENTRIES
+        + OWN_ENTRY * signs.own_entry
+        + PLACES * (min(signs.places, 3) - 1) / 2
+        + MENU_PLACE * signs.menu_place
+        + TEXT_PLACE * signs.text_place
+        + SEQUENCE * signs.sequence
+    )
+
+
+def _depth(identity: str) -> tuple[int, bool]:
+    """How many directories an address has, and whether it is one."""
+    path = urlsplit(identity).path
+    return path.count("/"), path.endswith("/")
