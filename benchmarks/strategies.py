@@ -1,0 +1,190 @@
+"""What each sign of the strategy ``guided`` brings, and what it saves on real sites.
+
+    python -m benchmarks.strategies [--corpus DIR ...] [--roots FOLDER ...] [--size 3] [--http]
+
+On each corpus of labelled sites (see README.md) the mean loads and F1 of ``paper``, of ``guided``,
+and of ``guided`` without one of its signs. Each of the --roots is the document root of a website,
+such as a manual as a distribution packages it: its index page and three others at even distances
+are key pages, and the loads of ``paper`` and ``guided`` are compared. Files are read as they are;
+with --http the index pages are crawled by the spider, too, over loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+PROJECT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
+
+from conftest import run_scrapy  # noqa: E402 - tests are no package
+
+from tplspider.demo.server import SiteServer  # noqa: E402
+from tplspider.evaluation.measure import measure  # noqa: E402
+from tplspider.evaluation.plan import Plan  # noqa: E402
+from tplspider.evaluation.scores import mean  # noqa: E402
+from tplspider.saved_site import SavedSite  # noqa: E402
+from tplspider.strategies import STRATEGIES, guided  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What is added to a link's score, by the names of the numbers in tplspider/strategies/guided.py.
+SIGNS = {
+    "evidence of loaded pages": ("EVIDENCE",),
+    "density of links (entries of the block)": ("ENTRIES",),
+    "the key page's own entry in the block": ("OWN_ENTRY",),
+    "repetition (places on the page)": ("PLACES",),
+    "tags and classes of the place": ("MENU_PLACE", "TEXT_PLACE"),
+    "previous and next": ("SEQUENCE",),
+    "link relevance": ("RELEVANCE",),
+    "same depth": ("SAME_DEPTH",),
+    "query": ("QUERY",),
+    "all signs but the evidence": (
+        *("ENTRIES", "OWN_ENTRY", "PLACES", "MENU_PLACE", "TEXT_PLACE", "SEQUENCE"),
+        *("RELEVANCE", "SAME_DEPTH", "QUERY"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a key page costs."""
+
+    key: str
+    is_index: bool
+    paper: int
+    guided: int
+    paper_complete: bool
+    guided_complete: bool
+
+
+@contextmanager
+def without(names: Sequence[str]) -> Iterator[None]:
+    """The strategy ``guided`` with some numbers set to 0."""
+    before = {name: getattr(guided, name) for name in names}
+    try:
+        for name in names:
+            setattr(guided, name, 0.0)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(guided, name, value)
+
+
+def on_corpus(corpus: Path, strategy: str, sizes: tuple[int, ...]) -> str:
+    """Mean loads and F1 for each size, as cells of a table."""
+    results = measure(Plan(corpus, sizes, (strategy,), (), 100), {}).results
+    cells = []
+    for size in sizes:
+        of_size = [result for result in results if result.size == size]
+        loads = mean([result.choice.loads for result in of_size])
+        f1 = mean([result.score.f1 for result in of_size])
+        cells.append(f"{loads:6.2f} {f1:.4f}")
+    return "  ".join(cells)
+
+
+def ablation(corpus: Path, sizes: tuple[int, ...]) -> None:
+    """Print what the strategy does without each of its signs."""
+    print(f"\n{corpus}: loads and F1 at n = {', '.join(map(str, sizes))}")
+    print(f"  {'paper':<48} {on_corpus(corpus, 'paper', sizes)}")
+    print(f"  {'guided':<48} {on_corpus(corpus, 'guided', sizes)}")
+    for sign, names in SIGNS.items():
+        with without(names):
+            print(f"  {'without ' + sign:<48} {on_corpus(corpus, 'guided', sizes)}")
+
+
+def key_pages(root: Path) -> list[str]:
+    """The index page nearest to the root, if there is one, and three pages at even distances."""
+    files = (path for path in root.rglob("*.html") if path.is_file())
+    pages = sorted(path.relative_to(root).as_posix() for path in files)
+    index = sorted(
+        (page for page in pages if page.rpartition("/")[2] == "index.html"),
+        key=lambda page: (page.count("/"), page),
+    )
+    spaced = [pages[(2 * i + 1) * len(pages) // 6] for i in range(3)] if pages else []
+    return list(dict.fromkeys(index[:1] + spaced))
+
+
+def on_root(root: Path, size: int) -> Iterator[Loads]:
+    """The loads of both strategies from some pages of a website."""
+    site = SavedSite(root)
+    for page in key_pages(root):
+        paper, new = (
+            site.search(f"{site.url}/{quote(page)}", STRATEGIES[name], size=size)
+            for name in ("paper", "guided")
+        )
+        if paper and new and paper.visits:
+            is_index = page.endswith("index.html")
+            yield Loads(page, is_index, paper.loads, new.loads, paper.complete, new.complete)
+
+
+def over_http(root: Path, page: str, size: int) -> str:
+    """The loads of both strategies when the spider crawls a served site."""
+    loads = []
+    with SiteServer(root) as server, TemporaryDirectory() as folder:
+        for strategy in ("paper", "guided"):
+            crawl = run_scrapy(
+                *("crawl", "template_candidates", f"-aurl={server.url}/{quote(page)}"),
+                *(f"-an={size}", f"-astrategy={strategy}", f"-asummary={folder}/summary.json"),
+                folder=Path(folder),
+                settings={"LOG_LEVEL": "ERROR"},
+            )
+            loads.append(crawl.summary["loads"])
+    return f"  over HTTP: {loads[0]} and {loads[1]}"
+
+
+def summary(name: str, rows: Sequence[Loads]) -> None:
+    """Print the means of some key pages."""
+    if rows:
+        paper, new = mean([row.paper for row in rows]), mean([row.guided for row in rows])
+        lost = sum(row.paper_complete and not row.guided_complete for row in rows)
+        print(
+            f"  {name:<44} {len(rows):4} key pages  paper {paper:6.2f}  guided {new:6.2f}"
+            f"  ratio {new / paper:.2f}  complete with paper alone: {lost}"
+        )
+
+
+def on_roots(roots: Sequence[Path], size: int, *, http: bool) -> None:
+    """Print what the strategies cost on websites."""
+    rows = []
+    for root in roots:
+        of_root = list(on_root(root, size))
+        rows += of_root
+        for row in of_root:
+            print(
+                f"  {row.paper:4}{'' if row.paper_complete else '?'}"
+                f" {row.guided:4}{'' if row.guided_complete else '?'}  {root}/{row.key}"
+                + (over_http(root, row.key, size) if http and row.is_index else "")
+            )
+    print(f"\n{len(roots)} websites, n = {size} (above: loads of paper and guided; ? not complete)")
+    complete = [row for row in rows if row.paper_complete]
+    summary("index pages", [row for row in rows if row.is_index])
+    summary("index pages, complete with paper", [row for row in complete if row.is_index])
+    summary("all key pages", rows)
+    summary("all key pages, complete with paper", complete)
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--corpus", nargs="+", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--roots", nargs="+", default=[], type=Path, metavar="FOLDER")
+    parser.add_argument("--sizes", default="3,8", help="of the ablation (default: %(default)s)")
+    parser.add_argument("--size", default=3, type=int, help="on --roots (default: %(default)s)")
+    parser.add_argument("--http", action="store_true", help="crawl the index pages, too")
+    options = parser.parse_args()
+    for corpus in options.corpus:
+        ablation(corpus, tuple(map(int, options.sizes.split(","))))
+    if options.roots:
+        on_roots(options.roots, options.size, http=options.http)
+
+
+if __name__ == "__main__":
+    main()
