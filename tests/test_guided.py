@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import PROJECT, Crawl, FixtureServer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_site import PlainSite, outcome, run, sites
+
+from tplspider import Site, get_links, identity, parse_html
+from tplspider.menu_signs import MenuSigns, menu_signs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+URL = "http://example.org/docs/this.html"
+
+
+def signs(html: str) -> dict[str, MenuSigns]:
+    links = get_links(parse_html(html), URL, Site(identity(URL)))
+    of_links = zip(links, menu_signs(links, URL), strict=True)
+    return {link.url.rpartition("/")[2]: found for link, found in of_links}
+
+
+def test_a_menu_is_a_block_of_links() -> None:
+    found = signs(
+        """<body><div><ul><li><a href=a.html>One</a><li><a href=b.html>Two</a>
+        <li><a href=this.html>This</a></ul></div>
+        <p>A long paragraph about something that <a href=c.html>links</a> to a page, and then
+        goes on about other things for a while.</p></body>"""
+    )
+    assert (found["a.html"].entries, found["a.html"].own_entry) == (2, True)
+    assert (found["c.html"].entries, found["c.html"].own_entry) == (1, False)
+    assert found["c.html"].text_place
+    assert not found["a.html"].text_place
+
+
+def test_the_best_place_of_a_link_counts() -> None:
+    found = signs(
+        """<p>Some words before <a href=a.html>it</a> and some words after it.</p>
+        <nav><a href=a.html>A</a> <a href=b.html>B</a> <a href=c.html>C</a></nav>
+        <footer><a href=c.html>C</a></footer>"""
+    )
+    assert found["a.html"] == MenuSigns(entries=3, places=2, menu_place=True)
+    assert (found["c.html"].places, found["c.html"].text_place) == (2, False)
+
+
+def test_the_pages_before_and_after_are_marked() -> None:
+    found = signs(
+        """<a rel=next href=n.html>Weiter</a> <li class=previous><a href=p.html>Zurück</a></li>
+        <a href=x.html>Next</a>"""
+    )
+    assert {name for name, of in found.items() if of.sequence} == {"n.html", "p.html"}
+
+
+def test_a_page_without_text_or_links_has_no_signs() -> None:
+    assert signs("<body></body>") == {}
+    assert signs("<a href=a.html></a>")["a.html"].entries == 1
+
+
+@settings(max_examples=200)
+@given(
+    sites(), st.integers(1, 5), st.sampled_from([0, 3, 6]), st.integers(1, 6), st.integers(0, 99)
+)
+def test_the_answer_depends_on_the_number_in_flight_alone(
+    site: PlainSite, n: int, max_loads: int, in_flight: int, seed: int
+) -> None:
+    options: dict[str, Any] = {"size": n, "max_loads": max_loads, "in_flight": in_flight}
+    one, _ = run(site, "/", strategy="guided", seed=seed, **options)
+    two, _ = run(site, "/", strategy="guided", seed=seed + 1, **options)
+    assert outcome(one) == outcome(two)
+    assert 0 <= one.wasted < in_flight
+    if max_loads:
+        assert one.loads + one.wasted <= max_loads
+
+
+@settings(max_examples=200)
+@given(sites(), st.integers(1, 5))
+def test_it_takes_up_every_link_and_is_complete_where_the_paper_is(site: PlainSite, n: int) -> None:
+    paper, _ = run(site, "/", size=n, max_loads=0)
+    guided, _ = run(site, "/", strategy="guided", size=n, max_loads=0)
+    assert guided.complete == paper.complete
+    if not guided.complete:
+        assert sorted(visit.link.url for visit in guided.visits) == sorted(
+            visit.link.url for visit in paper.visits
+        )
+
+
+def test_links_that_the_loaded_pages_have_come_first() -> None:
+    menu = ["/m/a", "/m/b", "/m/c", "/m/d"]
+    links = {path: [other for other in menu if other != path] for path in menu}
+    far = [f"/x{i}/y" for i in range(30)]
+    site = PlainSite({**links, "/": [*far[:15], "/m/a", *far[15:], "/m/b", "/m/c", "/m/d"]})
+    for path in far:
+        site.links[path] = ["/m/a"]
+    guided, asked = run(site, "/", strategy="guided", size=3)
+    paper, _ = run(site, "/", size=3)
+    assert guided.complete
+    first_of_menu = next(i for i, url in enumerate(asked) if "/m/" in url)
+    assert all("/m/" in url for url in asked[first_of_menu + 1 :])
+    assert guided.loads < paper.loads
+
+
+def test_a_crawl_needs_fewer_loads(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    loads = {}
+    for strategy in ("paper", "guided"):
+        done = crawl(f"{server.url}/docs/guide/four.html", strategy=strategy)
+        assert done.code == 0
+        assert done.summary["complete"]
+        loads[strategy] = done.summary["loads"]
+    assert 4 <= loads["guided"] < loads["paper"]
+
+
+def test_a_strategy_is_a_module(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    for name in ("tplspider", "settings"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    shutil.copy(PROJECT / "scrapy.cfg", tmp_path)
+    guide = (PROJECT / "docs" / "method.md").read_text("utf-8")
+    code = guide.partition("```python\n# tplspider/strategies/backwards.py")[2].partition("```")[0]
+    (tmp_path / "tplspider/strategies/backwards.py").write_text(f"#{code}", "utf-8")
+    server = serve("menu")
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-an=1"),
+            *(f"-aurl={server.url}/docs/guide/four.html", "-astrategy=backwards"),
+            *("-sDOWNLOAD_DELAY=0", "-sHTTPPROXY_ENABLED=False"),
+        ],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    root = parse_html((PROJECT / "tests/sites/menu/docs/guide/four.html").read_text("utf-8"))
+    key_url = f"{server.url}/docs/guide/four.html"
+    last = get_links(root, key_url, Site(identity(key_url)))[-1]
+    assert server.pages_asked[1] == last.url.removeprefix(server.url)
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+def test_the_same_crawl_twice_is_the_same(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], in_flight: int
+) -> None:
+    server = serve("menu")
+    answers = [
+        crawl(
+            f"{server.url}/docs/guide/four.html",
+            {"TPLSPIDER_IN_FLIGHT": str(in_flight)},
+            strategy="guided",
+            n=4,
+        ).summary
+        for _ in range(2)
+    ]
+    for answer in answers:
+        assert 0 <= answer.pop("wasted") < in_flight
+    assert answers[0] == answers[1]
