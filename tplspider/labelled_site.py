@@ -1,112 +1,110 @@
 """Websites whose key page is labelled, in the format of the TECO suite.
 
-The elements of the key page that are not template carry the class ``TECO_notTemplate``, the one
-that encloses its text ``TECO_mainContent``, that of the menu ``TECO_mainMenu`` (arXiv 1409.6182).
-The labels are read once and taken off the file's bytes: no code under test can see them.
+The labels are read once and taken off the files as they are read: no code under test sees them.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
+from w3lib.url import safe_url_string
 
+from tplspider.labels import Labels, labels_of, read_labels, without_labels
 from tplspider.saved_site import SavedSite
-from tplspider.tree import parse_html
+from tplspider.tree import find_all, parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from tplspider.tree import Element
 
-NOT_TEMPLATE, MAIN_CONTENT = "TECO_notTemplate", "TECO_mainContent"
-
-_CLASS = re.compile(rb"""\s+class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""", re.IGNORECASE)
-_LABEL = re.compile(rb"(?:^|\s+)TECO_\w+(?=\s|$)")
-_PAGES = (".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp")
-UNCOUNTED = ("script", "style", "noscript")
+class CorpusError(ValueError):
+    """There is no corpus, or none that can be read."""
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What the labels of a key page say, by the number of an element in document order."""
-
-    elements: int
-    counted: frozenset[int]
-    template: frozenset[int]
-    main_content: frozenset[int]
+class LabelError(ValueError):
+    """A site without a key page, or whose key page has no labels that could be used."""
 
 
 class LabelledSite(SavedSite):
-    """A saved site whose key page carries labels, which nobody sees but :meth:`labels`."""
+    """A saved site whose key page carries labels, which nobody sees but :meth:`labels`.
 
-    def __init__(self, folder: Path, key_path: str) -> None:
+    The key page is the one at *key_path* or, without it, the first page that carries labels.
+    """
+
+    def __init__(self, folder: Path, key_path: str = "") -> None:
         super().__init__(folder)
-        self.key_url = self.url + key_path
+        if key_path:
+            self.key_url = safe_url_string(f"{self.url}/{key_path.removeprefix('/')}")
+        else:
+            self.key_url = self._labelled_page()
 
     def read(self, file: Traversable) -> bytes:
         return without_labels(file.read_bytes())
 
+    def key_page(self) -> HtmlResponse:
+        """The key page, without its labels."""
+        if not self.folder.is_dir():
+            raise LabelError("there is no such folder")
+        if not self.key_url:
+            raise LabelError("none of its pages carries labels")
+        page = self.page(self.key_url)
+        if isinstance(page, str):
+            raise LabelError(f"its key page {self.key_url} is no page ({page})")
+        return page
+
     def labels(self) -> Labels:
-        """The labels of the key page."""
-        labelled = SavedSite(self.folder).page(self.key_url)
-        assert isinstance(labelled, HtmlResponse)
-        return read_labels(parse_html(labelled.text))
+        """The labels of the key page; the numbers of its elements are those without labels, too."""
+        bare = parse_html(self.key_page().text)
+        page = SavedSite(self.folder).page(self.key_url)
+        assert isinstance(page, HtmlResponse)
+        labelled = parse_html(page.text)
+        if not any(map(labels_of, find_all(labelled, "*"))):
+            raise LabelError(f"its key page {self.key_url} carries no labels")
+        tags = [element.tag for element in find_all(bare, "*")]
+        if tags != [element.tag for element in find_all(labelled, "*")] or any(
+            "teco_" in (element.get("class") or "").lower() for element in find_all(bare, "*")
+        ):
+            raise LabelError(f"the labels cannot be taken off its key page {self.key_url}")
+        return read_labels(labelled)
 
+    def _labelled_page(self) -> str:
+        """The address of the first page that carries labels, by name; "" if there is none."""
+        for file in self.files():
+            content = file.read_bytes()
+            if without_labels(content) != content:
+                url = self.address(file)
+                return url if file.name != "index.html" else self._index_address(url)
+        return ""
 
-def without_labels(html: bytes) -> bytes:
-    """The page as it was before it was labelled."""
-    if b"TECO_" not in html:
-        return html
-
-    def clean(attribute: re.Match[bytes]) -> bytes:
-        value = next(group for group in attribute.groups() if group is not None)
-        if b"TECO_" not in value:
-            return attribute[0]
-        rest = _LABEL.sub(b"", value).strip()
-        return attribute[0].replace(value, rest) if rest else b""
-
-    return _CLASS.sub(clean, html)
-
-
-def read_labels(root: Element) -> Labels:
-    """Which elements are in ``body``, which of them are template, and which enclose the text."""
-    counted, template, main = set(), set(), set()
-    number = {element: i for i, element in enumerate(root.iter("*"))}
-    for body in root.iter("body"):
-        hidden: set[Element] = set()
-        other: set[Element] = set()
-        for element in body.iter("*"):
-            parent = element.getparent()
-            classes = (element.get("class") or "").split()
-            if element.tag in UNCOUNTED or parent in hidden:
-                hidden.add(element)
-                continue
-            counted.add(number[element])
-            if MAIN_CONTENT in classes:
-                main.add(number[element])
-            if NOT_TEMPLATE in classes or parent in other:
-                other.add(element)
-            else:
-                template.add(number[element])
-    return Labels(len(number), frozenset(counted), frozenset(template), frozenset(main))
+    def _index_address(self, directory: str) -> str:
+        """Of the two addresses of an ``index.html``, the one that links on it look like."""
+        page = self.load(directory)
+        if not isinstance(page, HtmlResponse):
+            return directory
+        links = [element.get("href") or "" for element in find_all(parse_html(page.text), "a")]
+        paths = [re.split("[?#]", link)[0] for link in links]
+        named = sum(path.endswith("index.html") for path in paths)
+        return directory + ("index.html" if named > sum(p.endswith("/") for p in paths) else "")
 
 
 def labelled_sites(corpus: Path) -> Iterator[LabelledSite]:
     """The sites of a corpus, in the order of its ``sites.tsv`` or, without one, by name."""
     table = corpus / "sites.tsv"
-    if table.is_file():
-        with table.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-                yield LabelledSite(corpus / row["site"], row["key_path"])
+    if not table.is_file():
+        folders = [path for path in corpus.iterdir() if path.is_dir()] if corpus.is_dir() else []
+        for folder in sorted(folders):
+            if not folder.name.startswith("."):
+                yield LabelledSite(folder)
         return
-    for folder in sorted(path for path in corpus.iterdir() if path.is_dir()):
-        for file in sorted(folder.rglob("*")):
-            if file.suffix.lower() in _PAGES and NOT_TEMPLATE.encode() in file.read_bytes():
-                yield LabelledSite(folder, "/" + file.relative_to(folder).as_posix())
-                break
+    with table.open(encoding="utf-8-sig", newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if not {"site", "key_path"} <= {*(rows.fieldnames or ())}:
+            raise CorpusError(f"{table}: expected columns site and key_path, divided by tabs")
+        for row in rows:
+            if row["site"]:
+                yield LabelledSite(corpus / row["site"], row["key_path"] or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mimetypes import guess_type
+from mimetypes import MimeTypes
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -19,11 +19,13 @@ from tplspider.site import Site
 from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from tplspider.strategies import Strategy
 
+_TYPES = MimeTypes()  # Python's own list: that of the machine would make its pages those of others
 _LONGEST_DELAY, _MOST_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md
 
 
@@ -47,10 +49,30 @@ class SavedSite:
         self.folder = folder
         self.url = f"http://{quote(folder.name.lower())}"
         self._loaded: dict[str, HtmlResponse | Address | str] = {}
+        self._sites: dict[str, Site] = {}
+        self._read: dict[tuple[str, Site], Page] = {}
+        self._files: list[Path] | None = None
 
     def read(self, file: Traversable) -> bytes:
         """What a file holds."""
         return file.read_bytes()
+
+    def files(self) -> list[Path]:
+        """The files that may be pages, by their names, in an order that is the same everywhere."""
+        if self._files is None:
+            files = [file for file in self.folder.rglob("*") if file.is_file()]
+            pages = [
+                file for file in files if "html" in (_TYPES.guess_type(file.name)[0] or "html")
+            ]
+            self._files = sorted(pages, key=lambda file: file.relative_to(self.folder).parts)
+        return self._files
+
+    def address(self, file: Path) -> str:
+        """The address of a file; that of its directory for an ``index.html``."""
+        path = file.relative_to(self.folder).as_posix()
+        if file.name == "index.html":
+            path = path.removesuffix("index.html")
+        return f"{self.url}/{quote(path)}"
 
     def load(self, url: str) -> HtmlResponse | Address | str:
         """A page, the address that it redirects to, or the reason why there is none."""
@@ -68,16 +90,26 @@ class SavedSite:
         return "bad-response"
 
     def search(
-        self, key_url: str, strategy: Strategy, *, size: int = 3, max_loads: int = 100
+        self,
+        key_url: str,
+        strategy: Strategy | None,
+        *,
+        size: int = 3,
+        max_loads: int = 100,
+        enough: Callable[[SubdigraphSearch], bool] | None = None,
     ) -> SubdigraphSearch | None:
-        """The search from a key page, driven to its end; None if the key page is no page."""
+        """The search from a key page, driven to its end; None if the key page is no page.
+
+        Without a strategy, links are taken up in document order. Whoever calls may want to end it
+        sooner, once they have *enough*.
+        """
         response = self.page(key_url)
         if isinstance(response, str):
             return None
         root, url = parse_html(response.text), response.url
-        site = Site(identity(url))
+        site = self._sites.setdefault(urlsplit(url).netloc, Site(identity(url)))
         search = SubdigraphSearch(
-            read_page(root, url, site, response.encoding),
+            self._page(response, site),
             get_links(root, url, site, response.encoding),
             strategy=strategy,
             size=size,
@@ -86,6 +118,8 @@ class SavedSite:
         while visits := search.take():
             for visit in visits:
                 search.tell(visit.rank, self._answer(search, visit.rank, visit.link.url, site))
+            if enough and enough(search):
+                search.stop("enough")
         return search
 
     def _answer(
@@ -96,13 +130,21 @@ class SavedSite:
             if isinstance(answer, str):
                 return answer
             if isinstance(answer, HtmlResponse):
-                return read_page(parse_html(answer.text), answer.url, site, answer.encoding)
+                return self._page(answer, site)
             if answer.identity not in site:
                 return "offsite-redirect"
             if search.knows(answer.identity, rank):
                 return answer
             url = answer.url
         return "bad-response"
+
+    def _page(self, response: HtmlResponse, site: Site) -> Page:
+        # Many searches of one site meet the same pages, and reading one is what takes time.
+        key = (response.url, site)
+        if key not in self._read:
+            root = parse_html(response.text)
+            self._read[key] = read_page(root, response.url, site, response.encoding)
+        return self._read[key]
 
     def _load(self, url: str) -> HtmlResponse | Address | str:
         path = urlsplit(url).path
@@ -112,7 +154,7 @@ class SavedSite:
                 return _address(urljoin(url, f"{path}/"))
             return "http-404"
         body = self.read(file)
-        kind = guess_type(file.name)[0]
+        kind = _TYPES.guess_type(file.name)[0]
         headers = Headers({"Content-Type": kind} if kind else {})
         response_class = responsetypes.from_args(headers=headers, url=url, body=body)
         response = response_class(url, headers=headers, body=body)

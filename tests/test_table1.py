@@ -1,0 +1,254 @@
+"""``scrapy table1`` on corpora whose figures can be worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import PROJECT, Crawl, run_scrapy
+
+from tplspider.evaluation.page_choice import CHOICES
+from tplspider.evaluation.published import TABLE_1
+from tplspider.evaluation.text_extractors import EXTRACTORS
+from tplspider.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = ["strategy", "size", "sites", "recall", "precision", "f1", "loads", "complete"]
+SITE_HEADER = [*HEADER[:2], "site", *HEADER[3:7], "cs_size", "complete"]
+
+# body, ul, four times li and a, main: 11 elements of template, and one that is not.
+PAGE = """<!DOCTYPE html><html><head><title>{name}</title></head><body>
+<ul><li><a href=/key.html>Key</a></li><li><a href=/a.html>Ants</a></li>
+<li><a href=/b.html{label}>Bees</a></li><li><a href=/c.html>Cats</a></li></ul>
+<main{main}>{content}</main><script>x</script></body></html>"""
+KEY = "<p class=TECO_notTemplate>The words of the key page</p>"
+OTHERS = {"a": "<h1>Ants</h1>", "b": "<pre>Bees</pre>", "c": "<table><tr><td>Cats</table>"}
+
+
+def write_site(folder: Path, *, key: str = KEY, label: str = "", main: str = "") -> None:
+    """A menu of four pages, and a key page with these labels."""
+    folder.mkdir(parents=True)
+    pages = {
+        name: PAGE.format(name=name, label="", main="", content=c) for name, c in OTHERS.items()
+    }
+    pages["key"] = PAGE.format(name="key", label=label, main=main, content=key)
+    for name, html in pages.items():
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+
+
+def table1(corpus: Path, *options: str) -> Crawl:
+    files = [f"--csv={corpus.parent / 'means.csv'}", f"--per-site={corpus.parent / 'sites.csv'}"]
+    return run_scrapy("table1", f"--corpus={corpus}", *files, *options, folder=corpus.parent)
+
+
+def rows(file: Path, header: list[str]) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        found = list(csv.DictReader(lines))
+    assert list(found[0])[: len(header)] == header
+    return found
+
+
+def means(done: Crawl) -> dict[tuple[str, str], list[str]]:
+    found = rows(done.folder / "means.csv", HEADER)
+    return {(row["strategy"], row["size"]): list(row.values())[2:] for row in found}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Two sites: on the second, a link that all pages have is labelled as not template."""
+    write_site(tmp_path / "corpus" / "one")
+    write_site(tmp_path / "corpus" / "two", label=' class="x TECO_notTemplate"')
+    return tmp_path / "corpus"
+
+
+def test_figures_worked_out_by_hand(corpus: Path) -> None:
+    done = table1(corpus, "--strategies=paper", "--extractors=none", "--sizes=1-4")
+    assert done.code == 0
+    assert done.log == ""
+    # 11 of 11, and 11 of 11 right; 10 of 10, and 10 of 11 right, which is an F1 of 20/21.
+    shares = ["1.000000", f"{(1 + 10 / 11) / 2:.6f}", f"{(1 + 20 / 21) / 2:.6f}"]
+    assert means(done) == {
+        ("paper", "1"): ["2", *shares, "2.0000", "2"],
+        ("paper", "2"): ["2", *shares, "3.0000", "2"],
+        ("paper", "3"): ["2", *shares, "4.0000", "2"],
+        ("paper", "4"): ["2", *shares, "4.0000", "0"],
+    }
+    header = (corpus.parent / "means.csv").read_bytes().partition(b"\n")[0]
+    assert header == b"strategy,size,sites,recall,precision,f1,loads,complete"
+    (row,) = (
+        row
+        for row in rows(corpus.parent / "sites.csv", SITE_HEADER)
+        if row["site"] == "two" and row["size"] == "4"
+    )
+    assert [row[name] for name in ("precision", "loads", "cs_size", "complete", "reason")] == [
+        "0.909091", "4", "3", "0", "links_exhausted"
+    ]  # fmt: skip
+    assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
+
+
+def test_the_printed_table_has_the_published_figures(corpus: Path) -> None:
+    done = table1(corpus, "--extractors=none", "--sizes=3,9", "--strategies=paper")
+    lines = done.stdout.splitlines()
+    assert [line.split() for line in lines[-2:]] == [
+        "paper 3 100.00 95.45 97.62 4.00 2/2 | 95.44 96.35 95.61 10.13".split(),
+        "paper 9 100.00 95.45 97.62 4.00 0/2 |".split(),
+    ]
+    assert "95.61" not in (corpus.parent / "means.csv").read_text()
+    assert all(len(row) == 4 for row in TABLE_1.values())
+
+
+def test_baselines(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    # Links in document order: the page itself under another name, nothing, Ants, Bees, Cats.
+    detour = "<p><a href=/copy.html>Copy</a> <a href=/gone.html>Gone</a></p>"
+    write_site(corpus / "one", key=f"{KEY}<p class=TECO_notTemplate>Words</p>")
+    key_file = corpus / "one" / "key.html"
+    html = key_file.read_text().replace("<body>", f"<body>{detour}")
+    key_file.write_text(html)
+    (corpus / "one" / "copy.html").write_text(html.replace(" class=TECO_notTemplate", ""))
+    (corpus / "one" / "moved.html").write_text("<meta http-equiv=refresh content='0; url=a.html'>")
+    (corpus / "one" / "data.json").write_text("{}")
+    below = corpus / "one" / "below"
+    below.mkdir()
+    for number in range(30):
+        page = PAGE.format(name=number, label="", main="", content=f"<i>{number}</i>")
+        (below / f"{number}.html").write_text(page)
+
+    done = table1(corpus, "--extractors=none", "--sizes=2,5")
+    assert (done.code, done.log) == (0, "")
+    found = means(done)
+    assert list(dict.fromkeys(name for name, _ in found)) == [
+        *STRATEGIES, "document-order", "random-25", "same-directory", "all-pages"
+    ]  # fmt: skip
+    loads = {key: (row[4], row[5]) for key, row in found.items() if key[0] not in STRATEGIES}
+    assert loads == {
+        ("document-order", "2"): ("5.0000", "1"),
+        ("document-order", "5"): ("6.0000", "0"),
+        ("random-25", "2"): ("26.0000", "1"),
+        ("random-25", "5"): ("26.0000", "1"),
+        ("same-directory", "2"): ("5.0000", "1"),
+        ("same-directory", "5"): ("5.0000", "0"),
+        ("all-pages", "2"): ("35.0000", "1"),
+        ("all-pages", "5"): ("35.0000", "1"),
+    }
+    pages = {row["strategy"]: row["pages"].split() for row in rows(tmp_path / "sites.csv", [])}
+    assert pages["document-order"] == [f"http://one/{name}.html" for name in "abc"]
+    assert pages["same-directory"] == [
+        f"http://one/{name}.html" for name in ("a", "b", "c", "copy")
+    ]
+    # The links before the menu are on no other page but the copy, which proves nothing.
+    assert found["all-pages", "2"][1] == f"{11 / 14:.6f}"
+    first = (done.stdout, pages)
+    again = table1(corpus, "--extractors=none", "--sizes=2,5")
+    assert (
+        again.stdout,
+        {r["strategy"]: r["pages"].split() for r in rows(tmp_path / "sites.csv", [])},
+    ) == first
+
+
+def test_a_directory_of_its_own_gives_nothing_to_compare_with(tmp_path: Path) -> None:
+    site = tmp_path / "corpus" / "one"
+    write_site(site)
+    (site / "key").mkdir()
+    (site / "key.html").rename(site / "key" / "index.html")
+    done = table1(tmp_path / "corpus", "--strategies=same-directory", "--extractors=none")
+    zero = "0.000000"
+    assert means(done) == {("same-directory", "3"): ["1", zero, zero, zero, "1.0000", "0"]}
+
+
+def test_a_broken_site_is_a_line_and_counts_as_0(corpus: Path) -> None:
+    write_site(corpus / "unlabelled", key="<p>Words</p>")
+    table = "site\tkey_path\ntwo\t/key.html\nunlabelled\t/key.html\ngone\t/\none\t/key.html\n"
+    (corpus / "sites.tsv").write_text(table)
+    done = table1(corpus, "--strategies=paper", "--extractors=none")
+    assert done.code == 0
+    assert done.log.splitlines() == [
+        "unlabelled: its key page http://unlabelled/key.html carries no labels. It counts as 0.",
+        "gone: there is no such folder. It counts as 0.",
+    ]
+    assert means(done)["paper", "3"][:2] == ["4", "0.500000"]
+    assert means(done)["paper", "3"][4:] == ["2.0000", "2"]
+    sites = rows(corpus.parent / "sites.csv", SITE_HEADER)
+    assert [row["site"] for row in sites] == ["two", "unlabelled", "gone", "one"]
+
+
+def test_texts(corpus: Path) -> None:
+    write_site(
+        corpus / "words",
+        key="<p>Zwölf graue <b class=TECO_notTemplate>Kraniche</b></p>",
+        main=" class=TECO_mainContent",
+    )
+    done = table1(corpus, "--strategies=paper")
+    assert "one: no main text is labelled. It is left out of the table of texts." in done.log
+    table = done.stdout.partition("The main text of the key page, ours with n=3:")[2]
+    assert ["tplspider", "1", "100.00", "100.00", "100.00"] in map(str.split, table.splitlines())
+    absent = [name for name in EXTRACTORS if find_spec(name) is None]
+    assert [name for name in EXTRACTORS if name not in table] == absent
+    if absent:
+        line = f"left out: {', '.join(absent)} (pip install -r requirements-eval.txt)"
+        assert line in done.log
+    assert "main text" not in table1(corpus, "--extractors=none").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--sizes=0"], "--sizes 0: expected numbers from 1 on, like 3, 1-8 or 1,3,5"),
+        (["--sizes=8-1"], "--sizes 8-1: expected numbers"),
+        (["--sizes=three"], "--sizes three: expected numbers"),
+        (["--strategies=paper,papr"], "--strategies: unknown 'papr', expected some of "),
+        (["--extractors=x"], "--extractors: unknown 'x', expected some of trafilatura"),
+        (["--max-loads=-1"], "--max-loads -1: expected a whole number"),
+        (["--plot=plot.pdf"], "--plot plot.pdf: expected a file that ends in .svg or .png"),
+        (["--csv=/nowhere/at/all.csv"], "/nowhere/at/all.csv: there is no such folder"),
+        (["--corpus=/nowhere"], "--corpus /nowhere: there is no such folder"),
+        (["--corpus="], "no corpus: give its folder with --corpus DIR"),
+        (["more"], "unexpected 'more'"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: list[str], line: str) -> None:
+    done = run_scrapy("table1", f"--corpus={tmp_path}", *options, folder=tmp_path)
+    assert (done.code, done.stdout) == (2, "")
+    assert f"error: {line}" in done.log
+    assert "Traceback" not in done.log
+
+
+def test_an_empty_corpus(tmp_path: Path) -> None:
+    done = run_scrapy("table1", f"--corpus={tmp_path}", folder=tmp_path)
+    assert done.code == 2
+    assert f"--corpus {tmp_path}: there is no site in it" in done.log
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is not None, reason="matplotlib is installed")
+def test_a_plot_without_matplotlib(corpus: Path) -> None:
+    done = table1(corpus, f"--plot={corpus.parent / 'plot.svg'}")
+    assert (done.code, done.stdout) == (2, "")
+    assert "matplotlib, which is not installed: pip install -r requirements-eval.txt" in done.log
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    file = corpus.parent / f"plot.{ending}"
+    done = table1(corpus, "--sizes=1-3", f"--plot={file}")
+    assert done.code == 0
+    assert file.read_bytes().startswith(start)
+    if ending == "svg":
+        assert all(f">{name}</text>" in file.read_text() for name in CHOICES)
+
+
+def test_the_command_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, tplspider.commands.table1;"
+        "print([m for m in sys.modules if m.startswith(('tplspider.evaluation', 'matplotlib'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

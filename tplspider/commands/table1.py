@@ -1,0 +1,100 @@
+"""``scrapy table1``: the paper's Table 1, measured on a corpus of labelled sites."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    """Searches the sites from their files, extracts templates and compares them with the labels."""
+
+    requires_project = True
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        return "--corpus DIR [options]"
+
+    def short_desc(self) -> str:
+        return "Measure search and extraction on labelled sites (no internet needed)"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        options = parser.add_argument_group(title="Evaluation")
+        options.add_argument("--corpus", metavar="DIR", help="folder with a folder for each site")
+        options.add_argument(
+            "--sizes", metavar="N", default="3", help="sizes of the CS: 3, 1-8 or 1,3,5 (default 3)"
+        )
+        options.add_argument(
+            "--strategies",
+            metavar="NAMES",
+            default="all",
+            help="strategies and baselines, divided by commas (default: all)",
+        )
+        options.add_argument(
+            "--extractors",
+            metavar="NAMES",
+            default="all",
+            help="extractors of texts to measure beside ours, or none (default: all)",
+        )
+        options.add_argument(
+            "--max-loads", metavar="N", default="100", help="loads a search may take (default 100)"
+        )
+        options.add_argument("--csv", metavar="FILE", help="write the means to FILE")
+        options.add_argument("--per-site", metavar="FILE", help="write a row for each site to FILE")
+        options.add_argument("--plot", metavar="FILE", help="draw F1 and loads: .svg or .png")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.evaluation.measure import measure
+        from tplspider.evaluation.plan import check_files, make_plan
+        from tplspider.evaluation.plot import draw
+        from tplspider.evaluation.tables import (
+            mean_rows,
+            table_1,
+            table_of_texts,
+            write_means,
+            write_sites,
+        )
+        from tplspider.evaluation.text_extractors import INSTALL, load_extractors
+        from tplspider.labelled_site import CorpusError
+
+        if args:
+            raise UsageError(f"unexpected {' '.join(args)!r}", print_help=False)
+        try:
+            plan = make_plan(
+                corpus=opts.corpus,
+                sizes=opts.sizes,
+                strategies=opts.strategies,
+                extractors=opts.extractors,
+                max_loads=opts.max_loads,
+            )
+            check_files(plot=opts.plot, tables=(opts.csv, opts.per_site))
+            extractors, absent = load_extractors(plan.extractors)
+            measured = measure(plan, extractors)
+            if not measured.results:
+                raise CorpusError(f"--corpus {opts.corpus}: there is no site in it")
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from None
+        rows = mean_rows(measured.results)
+        print(table_1(rows))
+        if measured.texts:
+            print(f"\nThe main text of the key page, ours with n={plan.text_size}:\n")
+            print(table_of_texts(measured.texts))
+        if absent:
+            print(f"Not installed, so left out: {', '.join(absent)} ({INSTALL})", file=sys.stderr)
+        try:
+            if opts.csv:
+                write_means(opts.csv, rows)
+            if opts.per_site:
+                write_sites(opts.per_site, measured.results)
+            if opts.plot:
+                draw(opts.plot, rows)
+        except OSError as error:
+            raise UsageError(str(error), print_help=False) from None

@@ -1,0 +1,155 @@
+"""Measures what is found on the sites of a corpus, against their labels."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy.http import HtmlResponse
+
+from tplspider.evaluation.page_choice import CHOICES, Choice, Request
+from tplspider.evaluation.scores import Score, score_elements, score_texts
+from tplspider.labelled_site import LabelError, labelled_sites
+from tplspider.labels import number_elements
+from tplspider.template import PageSource, compare, extract_template
+from tplspider.text_lines import text_lines
+from tplspider.tree import parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tplspider.evaluation.plan import Plan
+    from tplspider.evaluation.text_extractors import Extractor
+    from tplspider.labelled_site import LabelledSite
+    from tplspider.labels import Labels
+
+OURS = "tplspider"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteResult:
+    """What one strategy found on one site, for one size."""
+
+    strategy: str
+    size: int
+    site: str
+    score: Score
+    choice: Choice
+    elements: int = 0  # that count
+    template: int = 0  # of them, by the labels
+    found: int = 0  # of them, by the extractor
+
+    @property
+    def complete(self) -> bool:
+        """Whether there were as many pages as asked for, which makes a CS an n-CS."""
+        return len(self.choice.pages) >= self.size
+
+
+@dataclass(slots=True)
+class Measurements:
+    """All that was measured on a corpus; texts by the name of their extractor and by site."""
+
+    results: list[SiteResult] = field(default_factory=list)
+    texts: dict[str, dict[str, Score]] = field(default_factory=dict)
+
+
+def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
+    """Measure every site; one that cannot be measured gets a line on standard error, and zeros."""
+    measured = Measurements()
+    if plan.extractors:
+        measured.texts = {name: {} for name in (OURS, *extractors)}
+    for site in labelled_sites(plan.corpus):
+        name = site.folder.name
+        try:
+            on_site = _SiteMeasure(site, site.labels())
+        except LabelError as error:
+            _say(f"{name}: {error}. It counts as 0.")
+            measured.results += [
+                SiteResult(strategy, size, name, Score(), Choice((), 0, "broken"))
+                for strategy in plan.strategies
+                for size in plan.sizes
+            ]
+            continue
+        for strategy in plan.strategies:
+            for size in plan.sizes:
+                measured.results.append(on_site.result(strategy, size, plan.max_loads))
+        if not plan.extractors:
+            continue
+        wanted = on_site.main_text()
+        if not wanted.strip():
+            _say(f"{name}: no main text is labelled. It is left out of the table of texts.")
+            continue
+        measured.texts[OURS][name] = score_texts(on_site.our_text(plan), wanted)
+        for extractor, extract in extractors.items():
+            try:
+                found = extract(on_site.key.text)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                _say(f"{name}: {extractor} failed ({error!r}). It counts as 0.")
+                found = ""
+            measured.texts[extractor][name] = score_texts(found, wanted)
+    return measured
+
+
+class _SiteMeasure:
+    """The measurements of one site. What was once compared is not compared again."""
+
+    def __init__(self, site: LabelledSite, labels: Labels) -> None:
+        self.site = site
+        self.labels = labels
+        self.key = site.key_page()
+        self._found: dict[tuple[str, ...], frozenset[int]] = {}
+
+    def result(self, strategy: str, size: int, max_loads: int) -> SiteResult:
+        """What a strategy finds; zeros where it finds nothing."""
+        choice = CHOICES[strategy](Request(self.site, self.key, size, max_loads))
+        if choice.pages not in self._found:
+            self._found[choice.pages] = self._template(choice)
+        found, labels = self._found[choice.pages], self.labels
+        return SiteResult(
+            strategy,
+            size,
+            self.site.folder.name,
+            score_elements(found, labels.template),
+            choice,
+            elements=len(labels.counted),
+            template=len(labels.template),
+            found=len(found),
+        )
+
+    def main_text(self) -> str:
+        """The visible text in the elements that are labelled as the main content, all of it.
+
+        Leaving out what is template inside them would be right for us, whose content is what is
+        not template, and wrong for extractors that were made to find the main content.
+        """
+        numbers = number_elements(parse_html(self.key.text))
+        main = [element for element, n in numbers.items() if n in self.labels.main_content]
+        return "\n".join(line for element in main for line in text_lines(element))
+
+    def our_text(self, plan: Plan) -> str:
+        """What our template leaves of the key page: all that it is not, main text or not."""
+        choice = CHOICES["paper"](Request(self.site, self.key, plan.text_size, plan.max_loads))
+        template = extract_template(self._source(self.key), self._sources(choice))
+        return template.content_text if template else ""
+
+    def _template(self, choice: Choice) -> frozenset[int]:
+        """The numbers of the elements that count and that the extractor takes for template."""
+        comparison = compare(self._source(self.key), self._sources(choice))
+        if comparison is None:
+            return frozenset()
+        elements = comparison.key.elements
+        numbers = number_elements(elements[0])
+        pairs = zip(elements, comparison.template, strict=True)
+        return self.labels.counted & {numbers[element] for element, template in pairs if template}
+
+    def _sources(self, choice: Choice) -> list[PageSource]:
+        pages = map(self.site.page, choice.pages)
+        return [self._source(page) for page in pages if isinstance(page, HtmlResponse)]
+
+    def _source(self, page: HtmlResponse) -> PageSource:
+        return PageSource(page.url, page.text)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
