@@ -147,8 +147,10 @@ class SavedSite:
         return self._read[key]
 
     def _load(self, url: str) -> HtmlResponse | Address | str:
-        path = urlsplit(url).path
-        file = find_file(self.folder, path)
+        path, query = urlsplit(url)[2:4]
+        # Some mirrors keep the query in the file's name; of other files it chooses nothing.
+        with_query = find_file(self.folder, f"{path}?{query}") if query else None
+        file = with_query or find_file(self.folder, path)
         if file is None:
             if not path.endswith("/") and find_file(self.folder, f"{path}/"):
                 return _address(urljoin(url, f"{path}/"))

@@ -7,7 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from mimetypes import guess_type
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+
+from tplspider.saved_site import find_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -65,15 +67,7 @@ class SiteServer:
 
     def find(self, path: str) -> Traversable | None:
         """The file that a path stands for, if there is one inside the site."""
-        names = [name for name in unquote(path).split("/") if name]
-        if any(name in (".", "..") for name in names):
-            return None
-        found = self.site
-        for name in names:
-            found = found / name
-        if path.endswith("/"):
-            found = found / "index.html"
-        return found if found.is_file() else None
+        return find_file(self.site, path)
 
 
 class _Server(ThreadingHTTPServer):
