@@ -71,12 +71,13 @@ def test_addresses_that_will_not_do(given: str, words: str) -> None:
         ({"max_loads": "-3"}, "max_loads='-3': expected a whole number, 0 or more"),
         ({"max_seconds": "-1"}, "max_seconds='-1': expected a number of seconds"),
         ({"max_seconds": "soon"}, "max_seconds='soon'"),
-        ({"strategy": "best"}, "strategy='best': expected one of paper"),
+        ({"strategy": "best"}, "strategy='best': expected one of guided, paper"),
         ({"scope": "page"}, "scope='page': expected one of host, domain"),
         ({"nn": "3"}, "unknown argument 'nn': did you mean 'n'?"),
         ({"maxloads": "3"}, "unknown argument 'maxloads': did you mean 'max_loads'?"),
         ({"summary": "out.txt"}, "summary='out.txt'"),
         ({"summary": "out"}, "summary='out'"),
+        ({"template": "out.html"}, "template='out.html': expected a file that ends in one of"),
     ],
 )
 def test_arguments_that_will_not_do(given: dict[str, str], words: str) -> None:
@@ -101,10 +102,12 @@ def test_all_arguments() -> None:
         "max_loads": "0",
         "max_seconds": "1.5",
         "summary": "%(name)s.CSV",
+        "template": "template.jl",
+        "save_html": "pages",
         "_job": "1234",
     }
     assert check_arguments(given) == Arguments(
-        "http://example.org/", 5, "paper", "domain", 0, 1.5, "%(name)s.CSV"
+        "http://example.org/", 5, "paper", "domain", 0, 1.5, "%(name)s.CSV", "template.jl", "pages"
     )
 
 

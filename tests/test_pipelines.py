@@ -8,7 +8,7 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -39,6 +39,15 @@ SUMMARY = CandidateSearch(
     links=5,
     members=[FIRST.url, SECOND.url],
 )
+TEMPLATE = PageTemplate(
+    key_url=KEY,
+    members=[FIRST.url, SECOND.url],
+    template_html="<html></html>",
+    content_html="<p>x</p>",
+    content_text="x",
+    not_template=["/html/body/p[1]"],
+    template_share=0.5,
+)
 
 
 @pytest.fixture
@@ -49,7 +58,7 @@ def pipeline() -> ValidationPipeline:
 
 
 def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
-    for item in (FIRST, SECOND, SUMMARY):
+    for item in (FIRST, SECOND, TEMPLATE, SUMMARY):
         assert pipeline.process_item(item) is item
 
 
@@ -62,6 +71,9 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, complete=False)], "complete=False with 2 of 2 pages"),
         ([replace(FIRST, cs_size=3, complete=False)], "3 pages where 2 were asked for"),
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
+        ([replace(TEMPLATE, members=[])], "no other page tells of"),
+        ([FIRST, TEMPLATE], "its members are not the candidates"),
+        ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is no share"),
     ],
 )
 def test_an_unsound_answer_is_dropped(
@@ -98,6 +110,10 @@ def test_texts_are_cleaned_wherever_they_are() -> None:
     cleaned = CleanTextPipeline().process_item(summary)
     assert cleaned.explored == [{"rank": 1, "reason": "ab"}]
     assert cleaned.members == ["x"]
+    template = replace(TEMPLATE, content_text="\x0ct", template_html="\udfff<p>")
+    assert CleanTextPipeline().process_item(template) == replace(
+        TEMPLATE, content_text="t", template_html="<p>"
+    )
     assert CleanTextPipeline().process_item(replace(FIRST, title="\x1bt\n\U0001f600")).title == (
         "t\n\U0001f600"
     )

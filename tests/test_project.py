@@ -32,6 +32,10 @@ def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
         ("6", "/collection/tandem", "page, redirected to /collection/tandems.html", True),
     ]
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
+    assert re.search(r"\b\d\d% of its elements are template", done.stdout)
+    content = done.stdout.partition("What is left:")[2]
+    assert "Nobody who rode one called it a penny-farthing." in content
+    assert "Workshops" not in content
 
 
 def test_the_demo_takes_a_size(tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 def test_commands_import_nothing_heavy() -> None:
     code = (
-        "import sys; import tplspider.commands.crawl, tplspider.commands.demo;"
+        "import sys; from tplspider.commands import crawl, demo, template;"
         "print('tplspider.spiders.template_candidates' in sys.modules)"
     )
     done = subprocess.run(

@@ -37,6 +37,8 @@ class Arguments:
     max_loads: int = 100
     max_seconds: float = 0
     summary: str = ""
+    template: str = ""
+    save_html: str = ""
 
 
 def check_arguments(given: Mapping[str, object]) -> Arguments:
@@ -66,6 +68,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         ),
         max_seconds=_seconds("max_seconds", values.get("max_seconds", Arguments.max_seconds)),
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
+        template=_feed_file("template", str(values.get("template", Arguments.template))),
+        save_html=str(values.get("save_html", Arguments.save_html)),
     )
 
 

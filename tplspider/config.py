@@ -32,6 +32,7 @@ class Config:
     in_flight: int = 1
     max_search_nodes: int = MAX_SEARCH_NODES
     retry_after_max: float = 30
+    template: bool = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -48,6 +49,7 @@ class Config:
             in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),
             max_search_nodes=settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes),
             retry_after_max=settings.getfloat("TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
+            template=settings.getbool("TPLSPIDER_TEMPLATE", cls.template),
         )
         for name in ("in_flight", "max_search_nodes"):
             if getattr(config, name) < 1:

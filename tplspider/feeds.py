@@ -1,4 +1,4 @@
-"""Feeds: candidates in one, the summary in another, and a CSV that is safe to open."""
+"""Feeds: each kind of item in one of its own, and a CSV that is safe to open."""
 
 from __future__ import annotations
 
@@ -13,25 +13,30 @@ from scrapy.exporters import CsvItemExporter
 from scrapy.utils.misc import load_object
 
 from tplspider.config import PRIORITY
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.save_html import MANIFEST
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+    from tplspider.arguments import Arguments
+
 logger = logging.getLogger(__name__)
 
-OURS = (TemplateCandidate, CandidateSearch)
+OURS = (TemplateCandidate, CandidateSearch, PageTemplate)
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def add_feeds(settings: BaseSettings, summary: str, folder: str = "", job: str = "") -> None:
+def add_feeds(
+    settings: BaseSettings, arguments: Arguments, folder: str = "", job: str = ""
+) -> None:
     """Give each feed one kind of item: those that ask for none get the candidates.
 
-    *summary* is a file for the summary, which gets a feed of its own; '' for none. In *folder*, if
-    there is one, both kinds get a file of their own, named after the *job*.
+    The files that the arguments name are feeds of their own. In *folder*, if there is one,
+    candidates and summary get files that are named after the *job*.
     """
-    check_feeds(settings, summary)
+    check_feeds(settings, arguments)
     feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
     for options in feeds.values():
         if not options.keys() & {"item_classes", "item_filter"}:
@@ -43,27 +48,40 @@ def add_feeds(settings: BaseSettings, summary: str, folder: str = "", job: str =
             if len(classes) == 1 and classes[0] in OURS:
                 options["fields"] = _feed_of(classes[0])["fields"]
         options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
-    if summary:
-        feeds[summary] = _feed_of(CandidateSearch, summary)
+    own: dict[str, type] = {arguments.summary: CandidateSearch, arguments.template: PageTemplate}
     if folder:
         name = str(Path(folder) / (re.sub(r"[^\w.-]", "_", job) or "%(time)s"))
-        for item_class, file in (
-            (TemplateCandidate, f"{name}.json"),
-            (CandidateSearch, f"{name}.summary.json"),
-        ):
-            feeds[file] = _feed_of(item_class, file)
+        own |= {f"{name}.json": TemplateCandidate, f"{name}.summary.json": CandidateSearch}
+    feeds |= {file: _feed_of(item_class, file) for file, item_class in own.items() if file}
     if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
         settings.set("FEEDS", feeds, priority=PRIORITY)
 
 
-def check_feeds(settings: BaseSettings, summary: str) -> None:
-    """Raise ValueError when the summary would be written over another feed."""
-    if summary and _path(summary) in map(_path, settings.getdict("FEEDS")):
-        raise ValueError(f"summary={summary!r} is the file of another feed: give it one of its own")
+def check_feeds(settings: BaseSettings, arguments: Arguments) -> None:
+    """Raise ValueError when one of the arguments' files would be written over another."""
+    taken = set(map(_path, settings.getdict("FEEDS")))
+    for name, file in (("summary", arguments.summary), ("template", arguments.template)):
+        if not file:
+            continue
+        if _path(file) in taken:
+            raise ValueError(f"{name}={file!r} is the file of another feed: give it one of its own")
+        taken.add(_path(file))
+    folder = arguments.save_html
+    if folder and _path(Path(folder) / MANIFEST) in taken:
+        raise ValueError(f"save_html={folder!r}: a feed is written to {MANIFEST} there")
+
+
+def is_asked_for(item_class: type, settings: BaseSettings) -> bool:
+    """Whether a feed names this class of items, or one that it is derived from."""
+    return any(
+        issubclass(item_class, load_object(path))
+        for options in settings.getdict("FEEDS").values()
+        for path in options.get("item_classes") or ()
+    )
 
 
 def _path(uri: str | Path) -> Path:
-    return Path(str(uri).removeprefix("file://")).absolute()
+    return Path(str(uri).removeprefix("file://")).resolve()
 
 
 def _feed_of(item_class: type, file: str = "") -> dict[str, Any]:

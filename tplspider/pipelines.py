@@ -10,7 +10,8 @@ from itemadapter import ItemAdapter
 from scrapy.exceptions import DropItem
 
 from tplspider.addresses import identity
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.feeds import OURS
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +29,7 @@ class CleanTextPipeline:
     """Takes characters out of texts from the web that would make a feed invalid."""
 
     def process_item(self, item: Any) -> Any:
-        if isinstance(item, (TemplateCandidate, CandidateSearch)):
+        if isinstance(item, OURS):
             adapter = ItemAdapter(item)
             for name, value in adapter.items():
                 adapter[name] = _clean(value)
@@ -36,7 +37,7 @@ class CleanTextPipeline:
 
 
 class ValidationPipeline:
-    """Lets no candidate out that contradicts the definition of a complete subdigraph.
+    """Lets nothing out that contradicts the definition of a complete subdigraph.
 
     It comes before the pipelines of a project, which may drop or delay items as they like.
     """
@@ -55,12 +56,14 @@ class ValidationPipeline:
             self._seats[identity(item.url)] = item.rank
         elif isinstance(item, CandidateSearch):
             fault = self._summary_fault(item)
+        elif isinstance(item, PageTemplate):
+            fault = self._template_fault(item)
         else:
             return item
         if fault:
             self.crawler.stats.inc_value("tplspider/invalid_items")
             message = f"{type(item).__name__} of {item.key_url}: {fault}"
-            if isinstance(item, TemplateCandidate):
+            if not isinstance(item, CandidateSearch):
                 raise DropItem(message, log_level="ERROR")
             logger.error(message)  # a summary comes out whatever happened
         return item
@@ -81,6 +84,15 @@ class ValidationPipeline:
         if {identity(url) for url in item.members} != self._seats.keys():
             return "its members are not the candidates"
         return _size_fault(item)
+
+    def _template_fault(self, item: PageTemplate) -> str:
+        if not item.members:
+            return "a template that no other page tells of"
+        if not {identity(url) for url in item.members} <= self._seats.keys():
+            return "its members are not the candidates"
+        if not 0 <= item.template_share <= 1:
+            return f"template_share={item.template_share} is no share"
+        return ""
 
 
 def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:

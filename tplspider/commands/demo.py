@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import signals
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from tplspider.items import CandidateSearch, TemplateCandidate
+    from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 
 # What a person is told about each link that was taken up.
+_SHOWN_LINES = 8  # of the content
 _OUTCOMES = {"page": "page", "duplicate": "duplicate", "none": "no page"}
 
 
@@ -26,6 +28,7 @@ class Command(ScrapyCommand):
         "LOG_LEVEL": "WARNING",
         "DOWNLOAD_DELAY": 0,
         "HTTPPROXY_ENABLED": False,
+        "TPLSPIDER_TEMPLATE": True,
     }
 
     def syntax(self) -> str:
@@ -49,18 +52,21 @@ class Command(ScrapyCommand):
         # Here and not above: every scrapy command imports this module.
         from tplspider.arguments import check_arguments
         from tplspider.demo.server import KEY_PAGE, SiteServer
-        from tplspider.items import CandidateSearch, TemplateCandidate
+        from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
         found: list[TemplateCandidate] = []
         summaries: list[CandidateSearch] = []
+        templates: list[PageTemplate] = []
 
         def keep(item: Any) -> None:
             if isinstance(item, TemplateCandidate):
                 found.append(item)
             elif isinstance(item, CandidateSearch):
                 summaries.append(item)
+            elif isinstance(item, PageTemplate):
+                templates.append(item)
 
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
@@ -76,6 +82,11 @@ class Command(ScrapyCommand):
             self.exitcode = 1
             return
         _print_answer(summaries[0], found, server.url)
+        if templates:
+            _print_content(templates[0])
+        print("\nTry it on a site of your own:")
+        print("  scrapy crawl template_candidates -a url=https://example.org/some/page -O out.json")
+        print("  scrapy template https://example.org/some/page")
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
@@ -106,8 +117,17 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
             *((short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}") for c in found),
         ]
     )
-    print("\nThey very likely share the template of the key page. Try it on a site of your own:")
-    print("  scrapy crawl template_candidates -a url=https://example.org/some/page -O out.json")
+    print("\nThey very likely share the template of the key page.")
+
+
+def _print_content(template: PageTemplate) -> None:
+    share = template.template_share
+    print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
+    lines = template.content_text.splitlines()
+    for line in lines[:_SHOWN_LINES]:
+        print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
+    if len(lines) > _SHOWN_LINES:
+        print(f"  ... and {len(lines) - _SHOWN_LINES} more lines")
 
 
 def _print_table(rows: Sequence[tuple[str, ...]]) -> None:

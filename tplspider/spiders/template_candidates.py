@@ -9,7 +9,6 @@ from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse
-from scrapy.utils.url import strip_url
 
 from tplspider import signals
 from tplspider.addresses import Address, identity
@@ -17,12 +16,15 @@ from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import PRIORITY, Config, adapt_settings
 from tplspider.feeds import add_feeds, check_feeds
+from tplspider.link_requests import empty_request, is_too_long, link_request
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
+from tplspider.page_results import PageResults
 from tplspider.profiles import profile_settings
 from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
+from tplspider.save_html import check_folder
 from tplspider.script_menu import hint
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
@@ -38,11 +40,10 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.items import CandidateSearch, TemplateCandidate
+    from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.page import Page
-    from tplspider.search import Visit
 
-    Output = Iterator[Request | TemplateCandidate | CandidateSearch]
+    Output = Iterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,7 @@ class TemplateCandidatesSpider(Spider):
 
     name = "template_candidates"
     config: Config
+    page_results: PageResults
     site: Site | None = None
     search: SubdigraphSearch | None = None
 
@@ -75,7 +77,8 @@ class TemplateCandidatesSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        add_feeds(crawler.settings, spider.arguments.summary, spider.config.feeds_dir, spider.job)
+        add_feeds(crawler.settings, spider.arguments, spider.config.feeds_dir, spider.job)
+        spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
         if spider.arguments.max_seconds and not crawler.settings.frozen:
             seconds = spider.arguments.max_seconds
             crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority=PRIORITY)
@@ -96,10 +99,11 @@ class TemplateCandidatesSpider(Spider):
         arguments = check_arguments(given)
         if settings is not None:
             Config.of(settings)
-            check_feeds(settings, arguments.summary)
+            check_feeds(settings, arguments)
             if profile := settings.get("TPLSPIDER_PROFILE"):
                 profile_settings(profile)
             check_settings(settings)
+            check_folder(arguments.save_html)
         return arguments
 
     async def start(self) -> AsyncIterator[Any]:
@@ -107,8 +111,8 @@ class TemplateCandidatesSpider(Spider):
         given = getattr(self, "url", url)
         if url != given:
             logger.info("The key page %s is taken for %s", given, url)
-        if self._is_too_long(url):
-            yield self._request_nothing()
+        if is_too_long(url, self.settings):
+            yield empty_request(self.parse_nothing)
         else:
             yield Request(url, self.parse_key_page, errback=self.key_page_failed, dont_filter=True)
 
@@ -161,7 +165,7 @@ class TemplateCandidatesSpider(Spider):
         if self._ended or progress == self._resumed_at:
             return  # it is over, or there was no use in going on: the crawl ends
         self._resumed_at = progress
-        self.crawler.engine.crawl(self._request_nothing())
+        self.crawler.engine.crawl(empty_request(self.parse_nothing))
         raise DontCloseSpider
 
     def parse_nothing(self, _: Response | Failure) -> Output:
@@ -170,7 +174,8 @@ class TemplateCandidatesSpider(Spider):
             return
         if self.search is None:
             url = self.arguments.url
-            yield from self._give_up(url, "too-long" if self._is_too_long(url) else "error")
+            too_long = is_too_long(url, self.settings)
+            yield from self._give_up(url, "too-long" if too_long else "error")
             return
         for visit in self.search.pending:
             logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
@@ -209,6 +214,7 @@ class TemplateCandidatesSpider(Spider):
             in_flight=self.config.in_flight,
             max_nodes=self.config.max_search_nodes,
         )
+        self.page_results.keep(self.search.key_page, response)
         self._send(
             signals.search_started,
             search=self.search,
@@ -223,10 +229,11 @@ class TemplateCandidatesSpider(Spider):
         while visits := search.take():
             self._announce(search)
             for visit in visits:
-                if self._is_too_long(visit.link.url):
+                if is_too_long(visit.link.url, self.settings):
                     search.tell(visit.rank, "too-long")
                 else:
-                    yield self._request(visit)
+                    key_url, settings = search.key_page.url, self.settings
+                    yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
         self._announce(search)
         if search.reason and not self._ended:
             yield from self._end(summary(search, self._links, self._hint), candidates(search))
@@ -236,30 +243,6 @@ class TemplateCandidatesSpider(Spider):
         for visit in search.visits[self._announced :]:
             self._announced += 1
             self._send(signals.link_settled, search=search, visit=visit)
-
-    def _request(self, visit: Visit) -> Request:
-        # Whatever page it is requested after, the link is one of the key page.
-        referer = {"Referer": strip_url(self.search.key_page.url)} if self.search else {}
-        return Request(
-            visit.link.url,
-            self.parse_link,
-            errback=self.link_failed,
-            headers=referer if self.settings.getbool("REFERER_ENABLED") else None,
-            cb_kwargs={"rank": visit.rank},
-            meta={"depth_reset": True},
-            priority=-visit.rank,
-            dont_filter=True,
-        )
-
-    def _request_nothing(self) -> Request:
-        """A request that loads nothing, for places that may ask for requests but not give items."""
-        return Request(
-            "data:,",
-            self.parse_nothing,
-            errback=self.parse_nothing,
-            dont_filter=True,
-            meta={"dont_cache": True},
-        )
 
     def _page_or_reason(self, response: Response) -> Page | str:
         assert self.site
@@ -278,7 +261,9 @@ class TemplateCandidatesSpider(Spider):
         assert isinstance(response, HtmlResponse)
         assert self.site
         # Not response.selector, whose tree would live as long as the response.
-        return read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        page = read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        self.page_results.keep(page, response)
+        return page
 
     def _give_up(self, url: str, outcome: str) -> Output:
         yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
@@ -287,12 +272,8 @@ class TemplateCandidatesSpider(Spider):
         self._ended = True
         self._send(signals.search_ended, summary=last)
         yield from found
+        yield from self.page_results.items(last.key_url, self.search)
         yield last
 
     def _send(self, signal: object, **kwargs: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **kwargs)
-
-    def _is_too_long(self, url: str) -> bool:
-        # Scrapy would drop the request and tell nobody.
-        limit = self.settings.getint("URLLENGTH_LIMIT")
-        return 0 < limit < len(url)

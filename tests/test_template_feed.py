@@ -1,0 +1,246 @@
+"""The template as an item of real crawls: what it holds, in which feeds, and when there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from template_site import CONTENT, elements, pages_of, routes_of
+from test_feeds import read
+
+from tplspider.items import PageTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tplspider.demo.server import Handler
+
+FIELDS = [field.name for field in fields(PageTemplate)]
+HOSTILE = "=1+2 x\x01y\x0bz\x00 \ufffe &#xD800;&#1;&#0;<b>]]&gt;</b> end"
+
+
+def template_of(file: Path) -> dict[str, Any]:
+    (item,) = read(file)
+    assert list(item) == FIELDS
+    return item
+
+
+def test_what_the_item_holds(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    file = tmp_path / "template.json"
+    file.write_text("what was there before is overwritten")
+    done = crawl(server.url + "/", template=file, save_html=tmp_path / "html")
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    item = template_of(file)
+    assert item["key_url"] == server.url + "/"
+    assert item["members"] == done.summary["members"] == [f"{server.url}/{name}" for name in "abc"]
+    assert item["content_text"] == CONTENT[""]
+    assert item["content_html"] == f"<p>{CONTENT['']}</p>"
+    assert "all rights reserved" in item["template_html"]
+    assert CONTENT[""] not in item["template_html"]
+    assert item["not_template"] == ["/html/body/div[2]/p[1]"]
+    assert 0.9 < item["template_share"] < 1
+    assert done.stats["tplspider/template_share"] == str(item["template_share"])
+    assert done.finish_reason == "complete_subdigraph"
+    assert len(done.candidates) == 3
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "menu"),
+    [
+        ("gb18030", "关键页面的内容，只有这里才有。", "菜单"),  # noqa: RUF001
+        ("windows-1251", "Только на главной странице.", "Меню"),
+    ],
+)
+def test_pages_that_are_not_in_utf_8(
+    crawl: Callable[..., Crawl],
+    serve: Callable[..., FixtureServer],
+    tmp_path: Path,
+    encoding: str,
+    text: str,
+    menu: str,
+) -> None:
+    pages = pages_of({"": text}, encoding=encoding, menu=menu)
+    file, folder = tmp_path / "template.jl", tmp_path / "html"
+    done = crawl(serve("menu", routes_of(pages)).url + "/", template=file, save_html=folder)
+    item = template_of(file)
+    assert item["content_text"] == text
+    assert menu in item["template_html"]
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    assert done.code == 0
+    (found,) = elements(folder / "key.html", manifest[0]["encoding"], item["not_template"])
+    assert found.text == text
+
+
+def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    # A surrogate in UTF-8, and a byte that is nothing there.
+    pages = {
+        name: body.replace(b" end", b" \xed\xa0\x80\xff end")
+        for name, body in pages_of({"": HOSTILE}, menu="M\x02\x1b[31m").items()
+    }
+    feeds = {
+        str(tmp_path / f"t.{name}"): {"item_classes": ["tplspider.items.PageTemplate"]}
+        | ({"format": "jsonlines"} if name == "jl" else {"format": name})
+        for name in ("json", "jl", "xml")
+    }
+    done = run_scrapy(
+        "crawl",
+        "template_candidates",
+        f"-aurl={serve('menu', routes_of(pages)).url}/",
+        f"-atemplate={tmp_path / 't.csv'}",
+        f"-asave_html={tmp_path / 'html'}",
+        folder=tmp_path,
+        settings={"FEEDS": json.dumps(feeds)},
+    )
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    expected = template_of(tmp_path / "t.json")
+    assert expected["content_text"].startswith("=1+2 x")
+    assert expected["content_text"].endswith("end")
+    assert not set("\x00\x01\x02\x0b\x1b\ufffe") & set("".join(map(str, expected.values())))
+    assert template_of(tmp_path / "t.jl") == expected
+    row = template_of(tmp_path / "t.csv")
+    assert row["content_text"] == "'" + expected["content_text"]
+    for name in ("members", "not_template"):
+        assert json.loads(row[name]) == expected[name]
+    element = template_of(tmp_path / "t.xml")
+    for name in ("content_html", "template_html", "content_text"):
+        assert element[name].split() == expected[name].split()
+    manifest = json.loads((tmp_path / "html" / "manifest.json").read_bytes())
+    assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]
+    elements(tmp_path / "html" / "key.html", manifest[0]["encoding"], expected["not_template"])
+
+
+NO_TEMPLATE = {
+    "no evidence": (b"<a href=/a>x</a><p>Alone</p>", "ok", "has anything in common with it"),
+    "no page": (b"<a href=/missing>x</a>", "ok", "there is no page to compare it with"),
+    "no link": (b"<p>Alone</p>", "no-links", "there is no page to compare it with"),
+}
+
+
+@pytest.mark.parametrize("case", NO_TEMPLATE)
+def test_no_template(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path, case: str
+) -> None:
+    key, outcome, words = NO_TEMPLATE[case]
+    server = serve("menu", routes_of({"": key, "a": b"<p>no way back</p>"}))
+    done = crawl(server.url + "/", template=tmp_path / "t.csv", save_html=tmp_path / "html")
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    assert done.summary["key_outcome"] == outcome
+    assert "tplspider/template_share" not in done.stats
+    (line,) = [line for line in done.log.splitlines() if "No template for" in line]
+    assert words in line
+    assert (tmp_path / "t.csv").read_text().splitlines() == [",".join(FIELDS)]
+    assert (tmp_path / "html" / "key.html").read_bytes() == key
+
+
+def test_the_example_of_the_readme() -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    (example,) = re.findall(
+        r"```python\n(from tplspider import PageSource.+?)```", readme, re.DOTALL
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Only here.\n"
+
+
+def test_only_when_asked_for(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    done = crawl(serve("menu", routes_of(pages_of())).url + "/")
+    assert "Comparing" not in done.log
+    assert "tplspider/template_share" not in done.stats
+
+
+def test_a_defect_of_the_extractor_costs_the_template_only(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    done = crawl(
+        serve("menu", routes_of(pages_of())).url + "/",
+        {"SPIDER_MODULES": "stumbling_template"},
+        template=tmp_path / "t.json",
+        save_html=tmp_path / "html",
+    )
+    assert done.code == 0
+    assert "RuntimeError: stumbled" in done.log
+    assert len(done.candidates) == 3
+    assert done.summary["complete"]
+    assert done.finish_reason == "complete_subdigraph"
+    assert read(tmp_path / "t.json") == []
+    assert (tmp_path / "html" / "3.html").exists()
+
+
+def test_beside_the_files_of_a_job(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    relative = os.path.relpath(tmp_path / "sub" / "t.json", PROJECT)
+    done = run_scrapy(
+        "crawl",
+        "template_candidates",
+        f"-aurl={serve('menu', routes_of(pages_of())).url}/",
+        "-a_job=first",
+        f"-atemplate={relative}",
+        folder=tmp_path,
+        settings={"TPLSPIDER_FEEDS_DIR": str(tmp_path / "feeds")},
+    )
+    assert done.code == 0
+    assert template_of(tmp_path / "sub" / "t.json")["content_text"] == CONTENT[""]
+    names = sorted(path.name for path in (tmp_path / "feeds").iterdir())
+    assert names == ["first.json", "first.summary.json"]
+
+
+def test_a_crawl_that_is_interrupted(
+    serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best CS so far has a template, too; and nothing is left of the pages that were kept."""
+    slow = "".join(f"<p><a href=/x{number}>slow {number}</a></p>" for number in range(40))
+    pages = {**pages_of(), "": pages_of(more=slow)[""]}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+
+    def late(request: Handler) -> None:
+        time.sleep(0.2)
+        request.answer(200, b"<p>no menu</p>", Content_Type="text/html")
+
+    late_routes = {f"/x{number}": late for number in range(40)}
+    server = serve("menu", {**routes_of(pages), **late_routes})
+    options = [f"-s{name}={value}" for name, value in SETTINGS.items()]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", *options),
+            *(f"-aurl={server.url}/", "-an=4", f"-atemplate={tmp_path / 't.json'}"),
+            *(f"-asave_html={tmp_path / 'html'}", f"-asummary={tmp_path / 'summary.json'}"),
+        ],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not {"/a", "/b", "/c"} < set(server.pages_asked) or len(server.pages_asked) < 6:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    log = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    assert "Spider closed (shutdown)" in log
+    assert "Traceback" not in log
+    item = template_of(tmp_path / "t.json")
+    assert sorted(item["members"]) == [f"{server.url}/{name}" for name in "abc"]
+    assert CONTENT[""] in item["content_text"]
+    assert read(tmp_path / "summary.json")[0]["reason"] == "shutdown"
+    assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]
+    assert list(temporary.iterdir()) == []

@@ -1,0 +1,95 @@
+"""``scrapy template``: the text of a page without its template, on standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.commands import BaseRunSpiderCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tplspider.items import CandidateSearch, PageTemplate
+
+
+class Command(BaseRunSpiderCommand):
+    """Runs the real spider on a page; what it writes beside the answer goes to standard error."""
+
+    requires_project = True
+
+    def syntax(self) -> str:
+        return "[options] <url>"
+
+    def short_desc(self) -> str:
+        return "Print the text of a page without its template"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("-n", metavar="N", help="how many pages to compare it with")
+        parser.add_argument("--html", action="store_true", help="print HTML, not text")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        # Above the project's settings, below what -s says on the command line.
+        self.settings.set("LOG_LEVEL", "WARNING", priority=30)
+        self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.items import CandidateSearch, PageTemplate
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+        assert self.crawler_process
+        if len(args) != 1:
+            raise UsageError("give the address of one page", print_help=False)
+        arguments = {**opts.spargs, "url": args[0]}
+        if opts.n is not None:
+            arguments["n"] = opts.n
+        try:
+            TemplateCandidatesSpider.check_arguments(arguments, self.settings)
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from None
+        templates: list[PageTemplate] = []
+        summaries: list[CandidateSearch] = []
+
+        def keep(item: Any) -> None:
+            if isinstance(item, PageTemplate):
+                templates.append(item)
+            elif isinstance(item, CandidateSearch):
+                summaries.append(item)
+
+        crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
+        crawler.signals.connect(keep, signal=signals.item_scraped)
+        self.crawler_process.crawl(crawler, **arguments)
+        self.crawler_process.start()
+        if templates:
+            _print(templates[0].content_html if opts.html else templates[0].content_text)
+        else:
+            self.exitcode = 1
+            why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
+            print(f"No template for {args[0]}: {why}", file=sys.stderr)
+
+
+def _why_none(summary: CandidateSearch) -> str:
+    if summary.key_outcome != "ok":
+        return f"the page cannot be used ({summary.key_outcome})"
+    if not summary.members:
+        return f"no page that shares it was found with {summary.loads} loads ({summary.reason})"
+    return "the pages found have nothing in common with it"
+
+
+def _print(text: str) -> None:
+    """Print what a terminal of any encoding can show; who reads it may stop before the end."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python would flush once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

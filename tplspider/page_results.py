@@ -1,0 +1,108 @@
+"""What is made of the pages themselves when a search is over: their template, and files."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from tplspider.config import Config
+from tplspider.feeds import is_asked_for
+from tplspider.items import PageTemplate
+from tplspider.kept_pages import KeptPage, KeptPages
+from tplspider.save_html import check_folder, save_html
+from tplspider.template import PageSource, extract_template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import HtmlResponse
+
+    from tplspider.arguments import Arguments
+    from tplspider.page import Page
+    from tplspider.search import SubdigraphSearch
+
+logger = logging.getLogger(__name__)
+
+
+class PageResults:
+    """Keeps pages as they come, if their template or their files are asked for.
+
+    Nothing that goes wrong here stops the crawl: its candidates and its summary come all the same.
+    """
+
+    def __init__(self, crawler: Crawler, *, template: bool, folder: str) -> None:
+        self.crawler = crawler
+        self._template = template
+        self._folder = folder
+        self._kept = KeptPages()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, arguments: Arguments) -> Self:
+        """Find out what is asked for, when the feeds of the crawl are known."""
+        check_folder(arguments.save_html)
+        asked = Config.from_crawler(crawler).template or bool(arguments.template)
+        results = cls(
+            crawler,
+            template=asked or is_asked_for(PageTemplate, crawler.settings),
+            folder=arguments.save_html,
+        )
+        crawler.signals.connect(results.close, signal=signals.spider_closed)
+        return results
+
+    def keep(self, page: Page, response: HtmlResponse) -> None:
+        """Keep what *page* was read from, if it may be wanted when the search is over."""
+        if self._template or self._folder:
+            self._kept.keep(page, response)
+
+    def items(self, key_url: str, search: SubdigraphSearch | None) -> Iterator[PageTemplate]:
+        """Write the files and give the template; *search* is None where there was no key page."""
+        if not self._template and not self._folder:
+            return
+        try:
+            pages = self._pages(search) if search else []
+            if self._folder:
+                self._save(pages)
+            found = self._extract(key_url, pages) if self._template else None
+        except Exception:
+            logger.exception("The template of %s cannot be extracted", key_url)
+            return
+        finally:
+            self.close()
+        if found:
+            self.crawler.stats.set_value("tplspider/template_share", found.template_share)
+            yield found
+
+    def close(self) -> None:
+        """Let go of the pages."""
+        self._kept.close()
+
+    def _pages(self, search: SubdigraphSearch) -> list[KeptPage]:
+        """The key page and the members of the best CS, by rank."""
+        wanted = [(search.key_page, "")]
+        wanted += [(visit.page, visit.link.url) for visit in search.members if visit.page]
+        kept = (self._kept.get(page, link) for page, link in wanted)
+        return [page for page in kept if page]
+
+    def _save(self, pages: list[KeptPage]) -> None:
+        try:
+            save_html(self._folder, pages)
+        except OSError as error:
+            logger.error("The pages cannot be saved: %s", error)  # noqa: TRY400 - one line
+        else:
+            logger.info("%d pages saved in %s", len(pages), self._folder)
+
+    def _extract(self, key_url: str, pages: list[KeptPage]) -> PageTemplate | None:
+        key = next((page for page in pages if not page.link), None)
+        members = [PageSource(page.url, page.html) for page in pages if page.link]
+        if key is None or not members:
+            logger.info("No template for %s: there is no page to compare it with", key_url)
+            return None
+        logger.info("Comparing the key page with %d pages", len(members))
+        found = extract_template(PageSource(key.url, key.html), members)
+        if found:
+            logger.info("The template is %.0f%% of the key page", 100 * found.template_share)
+        return found
