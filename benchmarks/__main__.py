@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks import clique_step, in_flight, read_page, sort_links
+from benchmarks import clique_step, extraction, in_flight, read_page, sort_links
 
 if __name__ == "__main__":
-    results = [benchmark.run() for benchmark in (sort_links, clique_step, read_page, in_flight)]
+    results = [
+        benchmark()
+        for benchmark in (
+            sort_links.run,
+            clique_step.run,
+            read_page.run,
+            extraction.run,
+            in_flight.run,
+        )
+    ]
     raise SystemExit(not all(results))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -58,19 +59,20 @@ class FlatPage:
 def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "utf-8") -> FlatPage:
     """The page with this tree, loaded from *url*."""
     # Lists of one thing each, each made at one go: there may be ten thousands of elements.
-    nodes = list(next(find_all(root, "body"), root).iter())
+    bodies = [list(body.iter()) for body in find_all(root, "body")] or [list(root.iter())]
+    nodes = max(bodies, key=len)  # there are several after a misplaced </html>
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     above = [-1, *(at[node.getparent()] for node in nodes[1:])]
     words = _words(nodes, above)
-    left_out = _left_out(tags, above)
-    if left_out:
-        kept = [place for place, out in enumerate(left_out) if not out]
-        number = dict(zip(kept, range(len(kept)), strict=True)) | {-1: -1}
-        nodes = [nodes[place] for place in kept]
-        tags = [tags[place] for place in kept]
-        words = [words[place] for place in kept]
-        above = [number[above[place]] for place in kept]
+    kept = _kept(tags, above)
+    if not all(kept):
+        nodes = list(compress(nodes, kept))
+        tags = list(compress(tags, kept))
+        words = list(compress(words, kept))
+        numbers = list(accumulate(kept))  # the number of a kept node, plus one
+        above = [numbers[place] - 1 for place in compress(above, kept)]
+        above[0] = -1
     words[0] = ""  # stray text in the body says nothing about the body
     page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
     _read_links(page, url, encoding)
@@ -80,24 +82,25 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "ut
 
 def _words(nodes: list[Element], above: list[int]) -> list[str]:
     """The text directly inside each node: before its first child, and after each."""
-    words = [fold(text) if (text := node.text) else "" for node in nodes]
-    for place, node in enumerate(nodes):
-        tail = node.tail
-        if tail and place and not tail.isspace():
-            parent = above[place]
-            words[parent] = f"{words[parent]} {fold(tail)}" if words[parent] else fold(tail)
+    words = [" ".join(text.split()) if (text := node.text) else "" for node in nodes]
+    tails = [node.tail for node in nodes]
+    after: dict[int, list[str]] = {}
+    for parent, tail in zip(above[1:], tails[1:], strict=True):
+        if tail and not tail.isspace():
+            after.setdefault(parent, [words[parent]]).append(tail)
+    for parent, texts in after.items():
+        words[parent] = fold(" ".join(texts))
     return words
 
 
-def _left_out(tags: list[Any], above: list[int]) -> list[bool]:
-    """Which nodes are no elements, or in one that does not count; [] if all are and do."""
-    left_out = [tag in UNCOUNTED or not isinstance(tag, str) for tag in tags]
-    if not any(left_out):
-        return []
-    for place in range(1, len(tags)):
-        if left_out[above[place]]:
-            left_out[place] = True
-    return left_out
+def _kept(tags: list[Any], above: list[int]) -> list[bool]:
+    """Which nodes are elements, and not in one that does not count."""
+    kept = [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+    if not all(kept):
+        for place, parent in enumerate(above[1:], 1):
+            if not kept[parent]:
+                kept[place] = False
+    return kept
 
 
 def _read_links(page: FlatPage, url: str, encoding: str) -> None:
@@ -116,32 +119,30 @@ def _read_links(page: FlatPage, url: str, encoding: str) -> None:
     names = sorted({path, quote(path, safe=""), unquote(path)}, key=len, reverse=True)
     names = [name for name in names if len(name) > 3]
     known: dict[str, tuple[str, str]] = {}
-    for number, tag in enumerate(page.tags):
-        attribute = _ADDRESS.get(tag)
-        if attribute is None:
-            continue
-        raw = page.elements[number].get(attribute)
+    for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
+        raw = page.elements[number].get(_ADDRESS[page.tags[number]])
         if raw is None:
             continue
-        found = known.get(raw)
+        address, _, fragment = raw.strip().partition("#")
+        found = known.get(address)
         if found is None:
-            address, _, fragment = raw.strip().partition("#")
             try:
-                target = (resolver.resolve(address) or (raw, raw))[1]
+                target = (resolver.resolve(address) or (address, address))[1]
             except ValueError:
-                target = raw
+                target = address
             base_address, _, query = target.partition("?")
-            if not address or base_address == own:
-                link, target = f"self?{query}#{fragment}", target if query else own
-                if not address:
-                    target = own
-                    link = f"self?#{fragment}"
+            if not address:
+                found = "self?#", own
+            elif base_address == own:
+                found = f"self?{query}#", target if query else own
             else:
                 link = target
                 for name in names:
                     link = link.replace(name, "*")
-            found = known[raw] = (link, target)
-        page.links[number], page.targets[number] = found
+                found = link, target
+            known[address] = found
+        link, page.targets[number] = found
+        page.links[number] = link + fragment if link.endswith("#") else link
 
 
 def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
@@ -151,22 +152,17 @@ def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
         own.setdefault((tag, text, link) if text or link else tag, len(own))
         for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
     ]
-    parents = page.parents
-    count = len(parents)
-    page.ends = ends = list(range(1, count + 1))
+    page.ends = ends = list(range(1, len(numbers) + 1))
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
-    inside: dict[int, list[int]] = {}
-    for element in range(count - 1, -1, -1):
-        children = inside.pop(element, None)
-        if children is not None:
-            children.append(numbers[element])
-            what = tuple(children)
+    counts = [0] * len(numbers)
+    for parent in page.parents[1:]:
+        counts[parent] += 1
+    inside: list[int] = []  # the elements whose parent is still to come
+    for element in range(len(numbers) - 1, -1, -1):
+        if count := counts[element]:
+            children = inside[-count:]  # the last child first
+            del inside[-count:]
+            ends[element] = ends[children[0]]
+            what = (numbers[element], *[trees[child] for child in children])
             trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
-        parent = parents[element]
-        siblings = inside.get(parent)
-        if siblings is None:
-            inside[parent] = [trees[element]]
-            if parent >= 0:
-                ends[parent] = ends[element]  # it is the last child
-        else:
-            siblings.append(trees[element])
+        inside.append(element)

@@ -14,7 +14,7 @@ from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.items import PageTemplate
 from tplspider.template_vote import vote
 from tplspider.text_lines import text_lines
-from tplspider.tree import parse_html
+from tplspider.tree import find_all, parse_html
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_TAKEN_OUT = "TAKEN-OUT"  # no element of a page has such a name: the parser makes it lower case
+_LONGEST_PATH = 1000  # characters
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,11 @@ def compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
     mappings = []
     for page in pages:
         other = flatten(parse_html(page.html), page.url, vocabulary)
-        if identity(page.url) == identity(key.url) or other.subtrees[0] == flat.subtrees[0]:
+        mapping = TreeMapping(flat, other).mapped
+        is_copy = len(other.tags) == len(flat.tags) and min(mapping) == 0
+        if is_copy or identity(page.url) == identity(key.url):
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
-        mapping = TreeMapping(flat, other).mapped
         if not any(counterpart > 0 for counterpart in mapping):
             logger.info("%s has nothing in common with the key page: left out", page.url)
             continue
@@ -115,10 +118,20 @@ def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
         for inner in reversed(above):
             if inner not in steps:
                 _name_steps(page, page.parents[inner], steps)
-            found = paths[inner] = f"{found}/{steps[inner]}"
+            if found:
+                found = f"{found}/{steps[inner]}" if len(found) < _LONGEST_PATH else ""
+            paths[inner] = found
         return found
 
-    return [path(element) for element in wanted]
+    found = [path(element) for element in wanted]
+    if "" not in found:
+        return found
+    # Thousands of elements deep, paths would fill the memory: a place in the document does it, too.
+    places = {element: place for place, element in enumerate(find_all(top, "*"), 1)}
+    return [
+        short or f"(//*)[{places[page.elements[element]]}]"
+        for short, element in zip(found, wanted, strict=True)
+    ]
 
 
 def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
@@ -139,24 +152,17 @@ def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
 
 
 def _template_html(page: FlatPage, content: list[Element]) -> str:
-    """The key page without these elements, which are taken out of its tree."""
+    """The key page without these elements, which are taken out of its tree.
+
+    The text after an element is its parent's and stays.
+    """
     for element in content:
-        _take_out(element)
+        element.tag = _TAKEN_OUT
+    etree.strip_elements(page.elements[0], _TAKEN_OUT, with_tail=False)
     tree = page.elements[0].getroottree()
-    return str(etree.tostring(tree, encoding="unicode", method="html"))
-
-
-def _take_out(element: Element) -> None:
-    """Remove an element, but not the text after it, which is its parent's."""
-    parent = element.getparent()
-    assert parent is not None
-    if element.tail:
-        before = element.getprevious()
-        if before is None:
-            parent.text = (parent.text or "") + element.tail
-        else:
-            before.tail = (before.tail or "") + element.tail
-    parent.remove(element)
+    html = str(etree.tostring(tree, encoding="unicode", method="html"))
+    # A page that closes </html> too early has several top-level elements.
+    return "\n".join([html, *map(_html, tree.getroot().itersiblings("*"))])
 
 
 def _html(element: Element) -> str:

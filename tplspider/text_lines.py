@@ -17,11 +17,15 @@ _BLOCKS = frozenset(
     " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p"
     " pre section summary table tbody tfoot thead title tr ul".split()
 )
+_NOT_PLAIN = _HIDDEN | {"pre"}
 _CELLS = frozenset({"td", "th"})
 
 
 def text_lines(element: Element) -> list[str]:
     """The visible text of an element, without empty lines; text in ``pre`` keeps its own lines."""
+    if not len(element) and element.tag not in _NOT_PLAIN:
+        text = fold(element.text or "")
+        return [text] if text else []
     lines: list[str] = []
     line: list[str] = []
     hidden = preformatted = 0

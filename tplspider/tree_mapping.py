@@ -6,8 +6,12 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tplspider.flat_page import FlatPage
     from tplspider.tree import Element
+
+Name = tuple[str | None, str | None]  # id and class
 
 _MOST_PAIRS = 2500
 _SAMPLE = 512
@@ -64,43 +68,47 @@ class TreeMapping:
             return [*pairs, (left[0], right[0])] if self._go_together(left[0], right[0]) else pairs
         if len(left) * len(right) <= _MOST_PAIRS:
             return pairs + self._align_by_weight(left, right)
-        for of in ("subtrees", "own", "tags"):
-            common = _common(
-                [getattr(self.key, of)[x] for x in left],
-                [getattr(self.other, of)[y] for y in right],
-            )
-            if common:
-                break
-        else:
+        common = (
+            _common([ours[x] for x in left], [theirs[y] for y in right])
+            or _common([self.key.own[x] for x in left], [self.other.own[y] for y in right])
+            or _common(_places(self.key, left), _places(self.other, right))
+        )
+        if not common:
             return pairs
         i = j = 0
         for x, y in [*common, (len(left), len(right))]:
-            if x > i and y > j and of != "tags":
+            if x > i and y > j:
                 pairs += self._align(left[i:x], right[j:y])
-            if x < len(left) and (of == "subtrees" or self._go_together(left[x], right[y])):
+            if x < len(left) and self._go_together(left[x], right[y]):
                 pairs.append((left[x], right[y]))
             i, j = x + 1, y + 1
         return pairs
 
     def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         weights = self._weights(left, right)
-        width = len(right)
-        best = [[0.0] * (width + 1)]
+        if not any(weights):
+            return []
+        # The most that the children from i and from j on can weigh together, for all i and j.
+        below = [0.0] * (len(right) + 1)
+        best = [below]
         for row in reversed(weights):
-            below = best[-1]
-            line = [0.0] * (width + 1)
-            after = 0.0
-            for j in range(width - 1, -1, -1):
-                value = below[j]
-                if row[j] and below[j + 1] + row[j] > value:
-                    value = below[j + 1] + row[j]
-                line[j] = after = max(after, value)
-            best.append(line)
+            if row:
+                line = below[:]
+                most = 0.0
+                places = sorted(row, reverse=True)
+                for j, before in zip(places, [*places[1:], -1], strict=True):
+                    most = max(most, below[j + 1] + row[j])
+                    place = j
+                    while place > before and below[place] < most:
+                        line[place] = most
+                        place -= 1
+                below = line
+            best.append(below)
         best.reverse()
         pairs = []
         i = j = 0
-        while i < len(left) and j < width:
-            weight = weights[i][j]
+        while i < len(left) and j < len(right):
+            weight = weights[i].get(j)
             if weight and best[i][j] == best[i + 1][j + 1] + weight:
                 pairs.append((left[i], right[j]))
                 i, j = i + 1, j + 1
@@ -110,40 +118,62 @@ class TreeMapping:
                 j += 1
         return pairs
 
-    def _weights(self, left: list[int], right: list[int]) -> list[list[float]]:
-        """About how many elements map for each pair of children that is aligned; 0 for none."""
+    def _weights(self, left: list[int], right: list[int]) -> list[dict[int, float]]:
+        """For each child on the left, about how many elements map if it is aligned with one on the
+        right; only those it can be aligned with.
+        """
         key, other = self.key, self.other
-        theirs = [
-            (j, y, other.tags[y], other.own[y], other.subtrees[y], _name(other.elements[y]))
-            for j, y in enumerate(right)
-        ]
-        inside: dict[int, list[int]] = {}
-        for j, y in enumerate(right):
-            if other.ends[y] > y + 1:
-                for own in self._bag(1, y):
-                    inside.setdefault(own, []).append(j)
+        alike, inside = self._index(left, right)
+        theirs = [other.subtrees[y] for y in right]
+        likeness: dict[Name, list[float | None]] = {}
         weights = []
         for x in left:
-            tag, own, subtree, link = key.tags[x], key.own[x], key.subtrees[x], key.links[x]
-            name = _name(key.elements[x])
-            size = key.ends[x] - x
-            row = [0.0] * len(right)
+            row: dict[int, float] = {}
+            weights.append(row)
+            places = alike.get(key.own[x], [])
+            if key.links[x]:
+                places = [*places, *alike.get(_place(key, x), [])]
+            if not places:
+                continue
+            subtree, size = key.subtrees[x], key.ends[x] - x
+            shared: dict[int, int] = {}
             if size > 1 and inside:
                 for what in self._bag(0, x):
                     for j in inside.get(what, ()):
-                        row[j] += 1
-            for j, y, their_tag, their_own, their_subtree, their_name in theirs:
-                if tag != their_tag:
-                    row[j] = 0.0
-                elif subtree == their_subtree:
-                    row[j] = size + _likeness(name, their_name)
-                elif own == their_own or (link and self._same(x, y)):
-                    likeness = _likeness(name, their_name)
-                    row[j] = row[j] + 1 + likeness if likeness >= 0 else 0.0
-                else:
-                    row[j] = 0.0
-            weights.append(row)
+                        shared[j] = shared.get(j, 0) + 1
+            name = _name(key.elements[x])
+            like = likeness.get(name)
+            if like is None:
+                like = likeness[name] = [None] * len(right)
+            for j in places:
+                weight = like[j]
+                if weight is None:
+                    like[j] = weight = _likeness(name, _name(other.elements[right[j]]))
+                if subtree == theirs[j]:
+                    row[j] = size + weight
+                elif weight >= 0:
+                    row[j] = (shared[j] + 1 if j in shared else 1) + weight
         return weights
+
+    def _index(
+        self, left: list[int], right: list[int]
+    ) -> tuple[dict[int | tuple[str, str, str], list[int]], dict[int, list[int]]]:
+        """Which children on the right are a thing that is on the left, and what is inside them."""
+        other = self.other
+        ours = {self.key.own[x] for x in left}
+        alike: dict[int | tuple[str, str, str], list[int]] = {}
+        inside: dict[int, list[int]] = {}
+        for j, y in enumerate(right):
+            if other.own[y] in ours:
+                alike.setdefault(other.own[y], []).append(j)
+            elif not other.links[y]:
+                continue
+            if other.links[y]:
+                alike.setdefault(_place(other, y), []).append(j)
+            if other.ends[y] > y + 1:
+                for own in self._bag(1, y):
+                    inside.setdefault(own, []).append(j)
+        return alike, inside
 
     def _bag(self, side: int, element: int) -> frozenset[int]:
         """What is in a subtree; of a large one a sample, the same on both sides."""
@@ -168,18 +198,27 @@ class TreeMapping:
 
     def _go_together(self, a: int, b: int) -> bool:
         key, other = self.key, self.other
-        return (
+        return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
             and _likeness(_name(key.elements[a]), _name(other.elements[b])) >= 0
         )
 
 
-def _name(element: Element) -> tuple[str | None, str | None]:
+def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
+    """What a link says and where it leads, whichever way it is written."""
+    return page.tags[element], page.texts[element], page.targets[element]
+
+
+def _places(page: FlatPage, elements: list[int]) -> list[object]:
+    return [_place(page, x) if page.links[x] else page.own[x] for x in elements]
+
+
+def _name(element: Element) -> Name:
     return element.get("id"), element.get("class")
 
 
-def _likeness(ours: tuple[str | None, str | None], theirs: tuple[str | None, str | None]) -> float:
+def _likeness(ours: Name, theirs: Name) -> float:
     """How much ids and classes speak for a pair of elements; negative: they speak against it."""
     if ours == theirs:
         return 0.4 if ours[0] else 0.2
@@ -205,14 +244,22 @@ def _alike(x: str, y: str) -> bool:
     return x.rstrip("0123456789") == y.rstrip("0123456789")
 
 
-def _common(left: list[object], right: list[object]) -> list[tuple[int, int]]:
+def _common(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, int]]:
     """A longest common subsequence, by positions (Hunt and Szymanski).
 
     Of what stands in both very often, only places near to each other count.
     """
+    ours, theirs = {*left}, {*right}
+    both = ours & theirs
+    if not both:
+        return []
+    if len(ours) == len(theirs) == 1 and len(right) > 2 * _NEAR:  # what the rest comes to, at once
+        start = min(max(len(left) - len(right), 0), _NEAR)
+        return list(zip(range(start, len(left)), range(len(right)), strict=False))
     places: dict[object, list[int]] = {}
     for j, what in enumerate(right):
-        places.setdefault(what, []).append(j)
+        if what in both:
+            places.setdefault(what, []).append(j)
     seen: dict[object, int] = {}
     tops: list[int] = []
     ends: list[tuple[int, int, int]] = []  # (i, j, the link before)

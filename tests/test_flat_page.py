@@ -1,0 +1,155 @@
+"""Pages as flat lists: their structure, what is the same, and where links lead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from template_pages import KEY_URL, flat_pair, page_pairs
+
+from tplspider.flat_page import UNCOUNTED, FlatPage, Vocabulary, flatten
+from tplspider.tree import fold, parse_html
+
+if TYPE_CHECKING:
+    from tplspider.tree import Element
+
+
+def read(html: str, url: str = KEY_URL) -> FlatPage:
+    return flatten(parse_html(html), url, Vocabulary())
+
+
+def links(html: str, url: str = KEY_URL) -> list[str]:
+    return [link for link in read(html, url).links if link]
+
+
+def counted(element: Element) -> list[Element]:
+    """The elements directly in one, as the definition has it."""
+    return [child for child in element if isinstance(child.tag, str) and child.tag not in UNCOUNTED]
+
+
+def own_text(element: Element) -> str:
+    """The text directly in an element, as the definition has it."""
+    return fold(" ".join([element.text or "", *(child.tail or "" for child in element)]))
+
+
+@given(page_pairs())
+def test_the_lists_are_the_tree(pages: tuple[str, str]) -> None:
+    page, _ = flat_pair(*pages)
+    place = {element: number for number, element in enumerate(page.elements)}
+    for number, element in enumerate(page.elements):
+        assert page.tags[number] == element.tag
+        assert page.texts[number] == (own_text(element) if number else "")
+        assert page.children(number) == [place[child] for child in counted(element)]
+        assert all(page.parents[child] == number for child in page.children(number))
+        inside = [e for e in element.iter() if e in place]
+        assert [place[e] for e in inside] == list(range(number, page.ends[number]))
+    assert page.parents[0] == -1
+
+
+@given(page_pairs())
+def test_equal_numbers_are_equal_subtrees(pages: tuple[str, str]) -> None:
+    key, other = flat_pair(*pages)
+
+    def equal(a: int, b: int) -> bool:
+        ours, theirs = key.children(a), other.children(b)
+        return (
+            (key.tags[a], key.texts[a], key.links[a])
+            == (other.tags[b], other.texts[b], other.links[b])
+            and len(ours) == len(theirs)
+            and all(equal(x, y) for x, y in zip(ours, theirs, strict=True))
+        )
+
+    for a in range(len(key.tags)):
+        for b in range(len(other.tags)):
+            assert (key.subtrees[a] == other.subtrees[b]) == equal(a, b)
+            assert (key.own[a] == other.own[b]) == (
+                (key.tags[a], key.texts[a], key.links[a])
+                == (other.tags[b], other.texts[b], other.links[b])
+            )
+
+
+def test_what_does_not_count_is_left_out() -> None:
+    page = read(
+        "<body>stray<!-- no --><p>a<!-- no --> b<script>s</script>c</p>"
+        "<noscript><p>n</p></noscript><style>x</style><template><i>t</i></template></body>"
+    )
+    assert page.tags == ["body", "p", "template", "i"]
+    assert page.texts == ["", "a b c", "", "t"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a href="x.html">x</a>',
+        '<a href=" ./x.html ">x</a>',
+        '<a href="/docs/x.html">x</a>',
+        '<a href="../docs/x.html#part">x</a>',
+        '<a href="http://example.org/docs/x.html">x</a>',
+        '<a href="//EXAMPLE.org/docs/x.html">x</a>',
+        '<head><base href="/docs/"></head><body><a href="x.html">x</a></body>',
+        '<head><base href="/elsewhere/"></head><body><a href="../docs/x.html">x</a></body>',
+        "<html><head></head></html><base href=/docs/deep/><body><a href=../x.html>x</a></body>",
+    ],
+)
+def test_an_address_is_what_it_leads_to(html: str) -> None:
+    assert links(html) == ["http://example.org/docs/x.html"]
+
+
+@pytest.mark.parametrize("href", ["key.html", "/docs/key.html", "#", "", "./key.html#"])
+def test_the_page_itself(href: str) -> None:
+    page = read(f'<a href="{href}">x</a>')
+    assert page.links[-1] == "self?#"
+    assert page.targets[-1] == KEY_URL
+
+
+def test_parts_and_queries_of_the_page_itself() -> None:
+    assert links('<a href="#a">x</a><a href="key.html#b">x</a>') == ["self?#a", "self?#b"]
+    assert links('<a href="?p=2">x</a>') == ["self?p=2#"]
+    assert links("<a href='?p=2'>x</a>", KEY_URL + "?p=2") == ["self?p=2#"]
+
+
+@pytest.mark.parametrize(
+    "href",
+    [
+        "https://social.example/share?u=http%3A%2F%2Fexample.org%2F{quoted}.html",
+        "https://forge.example/edit/main/{path}.rst",
+        "/es/{path}.html",
+        "/login?return=/{path}.html",
+    ],
+)
+def test_an_address_with_that_of_the_page_in_it_is_the_same_on_every_page(href: str) -> None:
+    found = {
+        tuple(
+            links(
+                f'<a href="{href.format(path=path, quoted=path.replace("/", "%2F"))}">x</a>',
+                f"http://example.org/{path}.html",
+            )
+        )
+        for path in ("docs/key", "docs/deep/other", "news/2026/third")
+    }
+    assert len(found) == 1
+
+
+def test_a_short_path_is_no_name() -> None:
+    assert links('<a href="/banana.html">x</a>', "http://example.org/a") == [
+        "http://example.org/banana.html"
+    ]
+
+
+def test_images_and_frames_lead_somewhere_too() -> None:
+    html = '<img src="a.png"><iframe src="b.html"></iframe><map><area href="c.html"></map><img>'
+    assert links(html) == [
+        f"http://example.org/docs/{name}" for name in ("a.png", "b.html", "c.html")
+    ]
+
+
+@pytest.mark.parametrize("href", ["mailto:a@b.example", "javascript:void(0)", "http://[::1", "a:b"])
+def test_what_is_no_page_is_taken_as_written(href: str) -> None:
+    assert links(f'<a href="{href}">x</a>') == [href]
+
+
+def test_without_a_body_the_page_is_the_root() -> None:
+    page = read("<html><frameset><frame src=a.html><frame src=b.html></frameset></html>")
+    assert page.tags == ["html", "frameset", "frame", "frame"]
+    assert read("").tags[0] == "html"

@@ -1,0 +1,26 @@
+"""Pages of 100,000 elements: the extractor stays within bounds of time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import PROJECT
+from large_pages import SHAPES
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_large_pages(shape: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "tests/large_pages.py", shape],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]  # a MemoryError, say
+    # On a quiet machine none takes more than 5; what is quadratic takes hundreds.
+    assert json.loads(done.stdout)["seconds"] < 60
