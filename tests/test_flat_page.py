@@ -40,8 +40,8 @@ def test_the_lists_are_the_tree(pages: tuple[str, str]) -> None:
     for number, element in enumerate(page.elements):
         assert page.tags[number] == element.tag
         assert page.texts[number] == (own_text(element) if number else "")
-        assert page.children(number) == [place[child] for child in counted(element)]
-        assert all(page.parents[child] == number for child in page.children(number))
+        assert page.children[number] == [place[child] for child in counted(element)]
+        assert all(page.parents[child] == number for child in page.children[number])
         inside = [e for e in element.iter() if e in place]
         assert [place[e] for e in inside] == list(range(number, page.ends[number]))
     assert page.parents[0] == -1
@@ -52,7 +52,7 @@ def test_equal_numbers_are_equal_subtrees(pages: tuple[str, str]) -> None:
     key, other = flat_pair(*pages)
 
     def equal(a: int, b: int) -> bool:
-        ours, theirs = key.children(a), other.children(b)
+        ours, theirs = key.children[a], other.children[b]
         return (
             (key.tags[a], key.texts[a], key.links[a])
             == (other.tags[b], other.texts[b], other.links[b])

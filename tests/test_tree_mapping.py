@@ -30,7 +30,7 @@ def matching(key: FlatPage, other: FlatPage) -> int:
 
     @cache
     def best(a: int, b: int) -> int:
-        ours, theirs = key.children(a), other.children(b)
+        ours, theirs = key.children[a], other.children[b]
         table = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
         for i, x in enumerate(ours):
             for j, y in enumerate(theirs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,12 +50,8 @@ class ElementTexts:
 
     def sum(self, values: Sequence[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
-        sums = list(values)
-        parents = self._key.parents
-        for element in range(len(sums) - 1, 0, -1):
-            if sums[element]:
-                sums[parents[element]] += sums[element]
-        return sums
+        before = [0, *accumulate(values)]
+        return [before[end] - start for end, start in zip(self._key.ends, before, strict=False)]
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

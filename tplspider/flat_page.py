@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tplspider.addresses import Resolver, identity
-from tplspider.tree import find_all, fold
+from tplspider.tree import find_all, fold, top_level
 
 if TYPE_CHECKING:
     from tplspider.tree import Element
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _ADDRESS = {"a": "href", "area": "href", "img": "src", "iframe": "src"}
+_NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
@@ -42,25 +43,19 @@ class FlatPage:
     texts: list[str]  # directly in the element, folded
     links: list[str]  # where it leads, this page itself being "self"
     targets: list[str]  # where it leads, by its address
+    children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
     own: list[int] = field(default_factory=list)
     subtrees: list[int] = field(default_factory=list)
-
-    def children(self, element: int) -> list[int]:
-        """The numbers of the elements directly inside an element."""
-        children, child, end = [], element + 1, self.ends[element]
-        ends = self.ends
-        while child < end:
-            children.append(child)
-            child = ends[child]
-        return children
 
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "utf-8") -> FlatPage:
     """The page with this tree, loaded from *url*."""
     # Lists of one thing each, each made at one go: there may be ten thousands of elements.
-    bodies = [list(body.iter()) for body in find_all(root, "body")] or [list(root.iter())]
-    nodes = max(bodies, key=len)  # there are several after a misplaced </html>
+    bodies = [child for top in top_level(root) for child in top.iterchildren("body")] or [root]
+    nodes = max(
+        (list(body.iter()) for body in bodies), key=len
+    )  # several after a misplaced </html>
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     above = [-1, *(at[node.getparent()] for node in nodes[1:])]
@@ -138,7 +133,8 @@ def _read_links(page: FlatPage, url: str, encoding: str) -> None:
             else:
                 link = target
                 for name in names:
-                    link = link.replace(name, "*")
+                    if name in link:
+                        link = link.replace(name, "*")
                 found = link, target
             known[address] = found
         link, page.targets[number] = found
@@ -152,17 +148,18 @@ def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
         own.setdefault((tag, text, link) if text or link else tag, len(own))
         for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
     ]
+    parents = page.parents
+    page.children = children = [_NONE] * len(numbers)
+    for element in range(1, len(numbers)):
+        siblings = children[parents[element]]
+        if siblings:
+            siblings.append(element)
+        else:
+            children[parents[element]] = [element]
     page.ends = ends = list(range(1, len(numbers) + 1))
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
-    counts = [0] * len(numbers)
-    for parent in page.parents[1:]:
-        counts[parent] += 1
-    inside: list[int] = []  # the elements whose parent is still to come
     for element in range(len(numbers) - 1, -1, -1):
-        if count := counts[element]:
-            children = inside[-count:]  # the last child first
-            del inside[-count:]
-            ends[element] = ends[children[0]]
-            what = (numbers[element], *[trees[child] for child in children])
+        if inside := children[element]:
+            ends[element] = ends[inside[-1]]
+            what = (numbers[element], *[trees[child] for child in inside])
             trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
-        inside.append(element)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from tplspider.tree import find_all, parse_html
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tplspider.tree import Element
 
@@ -84,6 +86,11 @@ def compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
     A page that is the key page once more proves nothing, and neither does one that has nothing in
     common with it but its ``body``: an empty page, or something that is no HTML.
     """
+    with _without_collector():
+        return _compare(key, pages)
+
+
+def _compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
     mappings = []
@@ -101,6 +108,18 @@ def compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
     if not mappings:
         return None
     return Comparison(flat, vote(flat, mappings))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pause the garbage collector: it would go through a million objects that are all in use."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
@@ -136,7 +155,7 @@ def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
 
 def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
     """The last step of the XPath of each child of an element."""
-    children = page.children(parent)
+    children = page.children[parent]
     tags = [page.tags[child] for child in children]
     counts: dict[str, int] = {}
     places = None

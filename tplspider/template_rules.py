@@ -96,7 +96,7 @@ def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool
         [0 if accepted else text for text, accepted in zip(texts.own, template, strict=True)]
     )
     main = 0
-    while inside := [child for child in key.children(main) if left[child] >= MAIN_SHARE * left[0]]:
+    while inside := [child for child in key.children[main] if left[child] >= MAIN_SHARE * left[0]]:
         main = inside[0]
         if template[main]:
             continue

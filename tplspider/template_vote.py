@@ -73,7 +73,7 @@ class _Vote:
 
     def _weights(self) -> list[float]:
         """How much each page weighs: by what it has in common with the key page."""
-        common = [sum(counterpart >= 0 for counterpart in mapping) for mapping in self.mappings]
+        common = [len(mapping) - mapping.count(-1) for mapping in self.mappings]
         most = max(common)
         return [(count / most) ** 2 for count in common]
 
@@ -81,10 +81,9 @@ class _Vote:
         votes = [0.0] * len(self.key.tags)
         voters = [0] * len(votes)
         for weight, mapping in zip(self.weights, self.mappings, strict=True):
-            for element, counterpart in enumerate(mapping):
-                if counterpart >= 0:
-                    votes[element] += weight
-                    voters[element] += 1
+            found = [counterpart >= 0 for counterpart in mapping]
+            votes = [vote + weight if yes else vote for vote, yes in zip(votes, found, strict=True)]
+            voters = [count + yes for count, yes in zip(voters, found, strict=True)]
         return votes, voters
 
     def _running_text(self) -> list[bool]:

@@ -23,17 +23,16 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def find_all(root: Element, *tags: str) -> Iterator[Element]:
-    """The elements with one of *tags*, in document order, from the whole document.
-
-    A page that closes ``</html>`` before its ``<body>`` has several top-level elements.
-    """
+def top_level(root: Element) -> list[Element]:
+    """The top-level elements of a document: several if ``</html>`` stands before the ``<body>``."""
     top = root.getroottree().getroot()
-    for element in reversed(list(top.itersiblings("*", preceding=True))):
-        yield from element.iter(*tags)
-    yield from top.iter(*tags)
-    for element in top.itersiblings("*"):
-        yield from element.iter(*tags)
+    return [*reversed(list(top.itersiblings("*", preceding=True))), top, *top.itersiblings("*")]
+
+
+def find_all(root: Element, *tags: str) -> Iterator[Element]:
+    """The elements with one of *tags*, in document order, from the whole document."""
+    for top in top_level(root):
+        yield from top.iter(*tags)
 
 
 def string_xpath(expression: str) -> Callable[[Element], str]:

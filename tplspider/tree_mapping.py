@@ -30,6 +30,7 @@ class TreeMapping:
         self.other = other
         self.mapped = [-1] * len(key.tags)
         self._bags: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]] = ({}, {})
+        self._samples: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
         self._map()
 
     def _map(self) -> None:
@@ -43,7 +44,7 @@ class TreeMapping:
                 continue
             mapped[a] = b
             if key.ends[a] > a + 1 and other.ends[b] > b + 1:
-                stack += self._align(key.children(a), other.children(b))
+                stack += self._align(key.children[a], other.children[b])
 
     def _align(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         """The pairs of children that map to each other, in order."""
@@ -181,13 +182,27 @@ class TreeMapping:
         found = bags.get(element)
         if found is None:
             page = (self.key, self.other)[side]
-            inside = page.own[element + 1 : page.ends[element]]
-            step = len(inside) // _SAMPLE
-            if step > 1:
-                mask = (1 << step.bit_length()) - 1
-                inside = [own for own in inside if not (own * 2654435761 >> 16) & mask]
+            start, end = element + 1, page.ends[element]
+            rarity = ((end - start) // _SAMPLE).bit_length()
+            if rarity > 1:
+                places = self._sample(side, rarity)
+                first = bisect_left(places, start)
+                inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
+            else:
+                inside = page.own[start:end]
             found = bags[element] = frozenset(inside)
         return found
+
+    def _sample(self, side: int, rarity: int) -> list[int]:
+        """The elements that are taken for a sample of one in 2 ** *rarity*."""
+        samples = self._samples[side]
+        if rarity not in samples:
+            page = (self.key, self.other)[side]
+            mask = (1 << rarity) - 1
+            samples[rarity] = [
+                x for x, own in enumerate(page.own) if not (own * 2654435761 >> 16) & mask
+            ]
+        return samples[rarity]
 
     def _same(self, a: int, b: int) -> bool:
         """Whether two elements with the same tag have the same text and lead to the same place."""
