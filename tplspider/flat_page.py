@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
-_ADDRESS = {"a": "href", "area": "href", "img": "src", "iframe": "src"}
+_ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
 _NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
@@ -131,7 +131,9 @@ def _read_links(page: FlatPage, url: str, encoding: str) -> None:
             elif base_address == own:
                 found = f"self?{query}#", target if query else own
             else:
-                link = target
+                # With this page's address a share link has its title, too.
+                shares = any(name in query for name in names)
+                link = f"{base_address}?*" if shares else target
                 for name in names:
                     if name in link:
                         link = link.replace(name, "*")

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from lxml import etree
-from parsel import Selector
+from parsel.selector import create_root_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
 
 
 def parse_html(html: str) -> Element:
-    """The tree of an HTML page (parsel alone would take one that starts with ``<?xml`` for XML)."""
-    return cast("Element", Selector(text=html, type="html").root)
+    """The tree of an HTML page, made as parsel makes it.
+
+    By lxml's plain HTML parser, though: that of ``lxml.html`` calls Python code for every element
+    that is looked at. And a page that starts with ``<?xml`` is HTML all the same.
+    """
+    # No encoding has lone surrogates: they become question marks.
+    text = html.encode("utf-8", "replace").decode("utf-8") if _SURROGATE.search(html) else html
+    return create_root_node(text, etree.HTMLParser)
 
 
 def fold(text: str) -> str:
