@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from template_pages import KEY_URL, flat_pair, page_pairs
 
+from tplspider.common_subsequence import common_subsequence
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.tree import parse_html
-from tplspider.tree_mapping import TreeMapping, _common
+from tplspider.tree_mapping import TreeMapping
 
 
 def mapped(key: str, other: str) -> list[int]:
@@ -158,8 +159,8 @@ def test_the_mapping_is_the_same_each_time(pages: tuple[str, str]) -> None:
 @pytest.mark.parametrize(("left", "right"), [(40, 40), (60, 40), (40, 60), (45, 40), (5, 40)])
 def test_things_that_are_all_alike_are_taken_side_by_side(left: int, right: int) -> None:
     # With one thing more on either side the general way is taken: the pairs are the same.
-    pairs = _common(["li"] * left, ["li"] * right)
-    assert pairs == _common([*["li"] * left, "ours"], [*["li"] * right, "theirs"])
+    pairs = common_subsequence(["li"] * left, ["li"] * right)
+    assert pairs == common_subsequence([*["li"] * left, "ours"], [*["li"] * right, "theirs"])
     assert len(pairs) >= min(left, right) - 8
 
 
@@ -173,7 +174,7 @@ def test_a_common_subsequence_is_the_longest(seed: int) -> None:
             table[i + 1][j + 1] = max(
                 table[i][j] + (left[i] == right[j]), table[i][j + 1], table[i + 1][j]
             )
-    pairs = _common(left, right)
+    pairs = common_subsequence(left, right)
     assert len(pairs) == table[-1][-1]
     assert pairs == sorted(pairs)
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
