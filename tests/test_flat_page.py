@@ -153,3 +153,16 @@ def test_without_a_body_the_page_is_the_root() -> None:
     page = read("<html><frameset><frame src=a.html><frame src=b.html></frameset></html>")
     assert page.tags == ["html", "frameset", "frame", "frame"]
     assert read("").tags[0] == "html"
+
+
+def test_a_few_loose_words_in_the_layout_do_not_count() -> None:
+    def page(date: str, cells: int) -> str:
+        return f"<table><tr><td>{date}{'<p>Some entry of it</p>' * cells}</td></tr></table>"
+
+    def texts(html: str) -> list[str]:
+        page = flatten(parse_html(html), "http://example.org/", Vocabulary())
+        return [text for text, tag in zip(page.texts, page.tags, strict=True) if tag == "td"]
+
+    assert texts(page("Monday", 25)) == [""]
+    assert texts(page("Monday", 3)) == ["Monday"]  # not large
+    assert texts(page("Monday and so on " * 20, 25)) != [""]  # not few

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
+_LAYOUT = frozenset(
+    "article aside blockquote center div fieldset font footer form header main nav section table td".split()
+)
+_LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 _NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
@@ -71,6 +75,8 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "ut
     words[0] = ""  # stray text in the body says nothing about the body
     page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
     _read_links(page, url, encoding)
+    _nest(page)
+    _forget_stray_text(page)
     _number(page, vocabulary)
     return page
 
@@ -143,6 +149,38 @@ def _read_links(page: FlatPage, url: str, encoding: str) -> None:
         page.links[number] = link + fragment if link.endswith("#") else link
 
 
+def _nest(page: FlatPage) -> None:
+    """Find the children of each element, and where its subtree ends."""
+    parents = page.parents
+    page.children = children = [_NONE] * len(parents)
+    for element in range(1, len(parents)):
+        siblings = children[parents[element]]
+        if siblings:
+            siblings.append(element)
+        else:
+            children[parents[element]] = [element]
+    page.ends = ends = list(range(1, len(parents) + 1))
+    for element in range(len(parents) - 1, -1, -1):
+        if children[element]:
+            ends[element] = ends[children[element][-1]]
+
+
+def _forget_stray_text(page: FlatPage) -> None:
+    """Forget the few words that stand loose in a large part of the layout.
+
+    A date or a bar between tables must not make the part another one, with all that is in it.
+    """
+    before = [0, *accumulate(map(len, page.texts))]
+    for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
+        if (
+            text
+            and tag in _LAYOUT
+            and end - element >= _LARGE
+            and len(text) <= _FEW * (before[end] - before[element])
+        ):
+            page.texts[element] = ""
+
+
 def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
     """Give elements and subtrees their numbers in the vocabulary, last to first."""
     own, subtrees = vocabulary.own, vocabulary.subtrees
@@ -150,18 +188,8 @@ def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
         own.setdefault((tag, text, link) if text or link else tag, len(own))
         for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
     ]
-    parents = page.parents
-    page.children = children = [_NONE] * len(numbers)
-    for element in range(1, len(numbers)):
-        siblings = children[parents[element]]
-        if siblings:
-            siblings.append(element)
-        else:
-            children[parents[element]] = [element]
-    page.ends = ends = list(range(1, len(numbers) + 1))
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
     for element in range(len(numbers) - 1, -1, -1):
-        if inside := children[element]:
-            ends[element] = ends[inside[-1]]
+        if inside := page.children[element]:
             what = (numbers[element], *[trees[child] for child in inside])
             trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
