@@ -39,7 +39,9 @@ def test_the_lists_are_the_tree(pages: tuple[str, str]) -> None:
     place = {element: number for number, element in enumerate(page.elements)}
     for number, element in enumerate(page.elements):
         assert page.tags[number] == element.tag
-        assert page.texts[number] == (own_text(element) if number else "")
+        assert page.texts[number] in ((own_text(element), "") if number else ("",))
+        if page.ends[number] - number < 20 and number:  # what is large may have stray text
+            assert page.texts[number] == own_text(element)
         assert page.children[number] == [place[child] for child in counted(element)]
         assert all(page.parents[child] == number for child in page.children[number])
         inside = [e for e in element.iter() if e in place]

@@ -172,10 +172,10 @@ def test_markup_shows_what_it_means() -> None:
     assert "&lt;d&gt;" in markdown(odd, str)
 
 
-@pytest.mark.parametrize("generator", ["mkdocs", "sphinx"])
+@pytest.mark.parametrize("generator", ["mkdocs", "sphinx", "nikola"])
 def test_a_site_is_built_and_labelled(generator: str, tmp_path: Path) -> None:
     pytest.importorskip(generator)
-    theme = {"mkdocs": "mkdocs", "sphinx": "alabaster"}[generator]
+    theme = {"mkdocs": "mkdocs", "sphinx": "alabaster", "nikola": "bootblog4"}[generator]
     spec = Spec("site", generator, theme, 5, messy=("farm", "related"), pages=9)  # type: ignore[arg-type]
     row = build_site(spec, tmp_path)
     files = list(tmp_path.rglob("*.html"))
