@@ -21,16 +21,18 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks.labelled_sites.catalogue import SITES
-from benchmarks.labelled_sites.generators import BUILDERS
+from benchmarks.labelled_sites.generators import mkdocs, pelican, sphinx
 from benchmarks.labelled_sites.labels import LabelError, label
 from benchmarks.labelled_sites.marks import ANY, Variant
 from benchmarks.labelled_sites.messy import address_of, decorate
+from benchmarks.labelled_sites.nikola_site import nikola
 from benchmarks.labelled_sites.plan import make_plan
 
 if TYPE_CHECKING:
     from benchmarks.labelled_sites.plan import Spec
 
 COLUMNS = ("site", "generator", "theme", "key_path", "html_pages", "lang", "messy")
+BUILDERS = {"mkdocs": mkdocs, "sphinx": sphinx, "pelican": pelican, "nikola": nikola}
 
 
 def build_site(spec: Spec, folder: Path) -> dict[str, str]:

@@ -45,4 +45,13 @@ SITES = (
         pages=20,
         settings=REFLEX,
     ),
+    # Later than the others, with themes that none of them has.
+    Spec("new-sx-shibuya", "sphinx", "shibuya", 51),
+    Spec("new-sx-python-docs", "sphinx", "python_docs_theme", 52, settings=SIDE, messy=("farm",)),
+    Spec("new-sx-nefertiti", "sphinx", "sphinx_nefertiti", 53, messy=("related", "langs")),
+    Spec("new-sx-awesome", "sphinx", "sphinxawesome_theme", 54, key="section", pages=34),
+    Spec("new-sx-bootstrap", "sphinx", "bootstrap", 55, pages=22, sections=5),
+    Spec("new-mk-shadcn", "mkdocs", "shadcn", 56, pages=30, messy=("langs",)),
+    Spec("new-mk-bootstrap4", "mkdocs", "bootstrap4", 57, messy=("farm", "nomenu")),
+    Spec("new-nk-bootblog4", "nikola", "bootblog4", 58, pages=24, messy=("related",)),
 )

@@ -15,12 +15,11 @@ from benchmarks.labelled_sites.marks import TITLE, UNTITLED, Variant
 from benchmarks.labelled_sites.markup import markdown, relative_source, rst
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from benchmarks.labelled_sites.plan import Page, Plan
 
 HERE = Path(__file__).resolve().parent
 FIXED = {"SOURCE_DATE_EPOCH": "1600000000", "PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+NO_HIDDEN = {"sphinx_nefertiti"}  # themes whose menus have no hidden entries
 SIDEBARS = {"**": ["globaltoc.html", "localtoc.html", "relations.html", "searchbox.html"]}
 
 
@@ -88,9 +87,10 @@ def mkdocs(plan: Plan, folder: Path) -> tuple[Path, str]:
     return folder / "site", f"{plan.key.removesuffix('index').rstrip('/')}/index.html"
 
 
-def _toctree(entries: list[tuple[str, str]]) -> str:
+def _toctree(entries: list[tuple[str, str]], *, shown: bool) -> str:
     lines = "".join(f"   {label} <{source}>\n" for source, label in entries)
-    return f".. toctree::\n   :hidden:\n\n{lines}"
+    hidden = "" if shown else "   :hidden:\n"
+    return f".. toctree::\n{hidden}\n{lines}"
 
 
 def sphinx(plan: Plan, folder: Path) -> tuple[Path, str]:
@@ -101,7 +101,7 @@ def sphinx(plan: Plan, folder: Path) -> tuple[Path, str]:
         if page.slug == "index":
             pages = plan.of(page.section) if page.section else []
             entries = [(f"/{other.source}", plan.labels[other.source]) for other in pages[1:]]
-            toctree = _toctree(entries or plan.menu())
+            toctree = _toctree(entries or plan.menu(), shown=plan.spec.theme in NO_HIDDEN)
         text = (description if page.description else "") + rst(page, toctree)
         write(folder / f"source/{page.source}.rst", text)
     related = messy.related(
@@ -187,10 +187,3 @@ def pelican(plan: Plan, folder: Path) -> tuple[Path, str]:
     write(folder / "pelicanconf.py", "\n".join(lines))
     run("pelican", "-q", "-s", "pelicanconf.py", "-o", folder / "site", folder=folder)
     return folder / "site", f"category/{plan.key}.html" if listing else f"posts/{plan.key}.html"
-
-
-BUILDERS: dict[str, Callable[[Plan, Path], tuple[Path, str]]] = {
-    "mkdocs": mkdocs,
-    "sphinx": sphinx,
-    "pelican": pelican,
-}

@@ -24,7 +24,7 @@ class Spec:
     """A site to build."""
 
     name: str
-    generator: Literal["mkdocs", "sphinx", "pelican"]
+    generator: Literal["mkdocs", "sphinx", "pelican", "nikola"]
     theme: str
     seed: int
     key: Literal["article", "section", "listing"] = "article"
