@@ -112,10 +112,9 @@ def key_pages(root: Path) -> list[str]:
     return list(dict.fromkeys(index[:1] + spaced))
 
 
-def on_root(root: Path, size: int) -> Iterator[Loads]:
+def on_site(site: SavedSite, size: int) -> Iterator[Loads]:
     """The loads of both strategies from some pages of a website."""
-    site = SavedSite(root)
-    for page in key_pages(root):
+    for page in key_pages(site.folder):
         paper, new = (
             site.search(f"{site.url}/{quote(page)}", STRATEGIES[name], size=size)
             for name in ("paper", "guided")
@@ -146,22 +145,22 @@ def summary(name: str, rows: Sequence[Loads]) -> None:
         paper, new = mean([row.paper for row in rows]), mean([row.guided for row in rows])
         lost = sum(row.paper_complete and not row.guided_complete for row in rows)
         print(
-            f"  {name:<44} {len(rows):4} key pages  paper {paper:6.2f}  guided {new:6.2f}"
+            f"  {name:<56} {len(rows):4} key pages  paper {paper:6.2f}  guided {new:6.2f}"
             f"  ratio {new / paper:.2f}  complete with paper alone: {lost}"
         )
 
 
 def on_roots(roots: Sequence[Path], size: int, *, http: bool) -> None:
-    """Print what the strategies cost on websites."""
+    """Print what the strategies cost on websites, and ``guided`` without each of its signs."""
+    sites = [SavedSite(root) for root in roots]
     rows = []
-    for root in roots:
-        of_root = list(on_root(root, size))
-        rows += of_root
-        for row in of_root:
+    for site in sites:
+        for row in on_site(site, size):
+            rows.append(row)
             print(
                 f"  {row.paper:4}{'' if row.paper_complete else '?'}"
-                f" {row.guided:4}{'' if row.guided_complete else '?'}  {root}/{row.key}"
-                + (over_http(root, row.key, size) if http and row.is_index else "")
+                f" {row.guided:4}{'' if row.guided_complete else '?'}  {site.folder}/{row.key}"
+                + (over_http(site.folder, row.key, size) if http and row.is_index else "")
             )
     print(f"\n{len(roots)} websites, n = {size} (above: loads of paper and guided; ? not complete)")
     complete = [row for row in rows if row.paper_complete]
@@ -169,6 +168,10 @@ def on_roots(roots: Sequence[Path], size: int, *, http: bool) -> None:
     summary("index pages, complete with paper", [row for row in complete if row.is_index])
     summary("all key pages", rows)
     summary("all key pages, complete with paper", complete)
+    for sign, names in SIGNS.items():
+        with without(names):
+            again = [row for site in sites for row in on_site(site, size) if row.paper_complete]
+        summary(f"the same without {sign}", again)
 
 
 def main() -> None:

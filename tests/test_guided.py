@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -82,6 +83,7 @@ def test_the_answer_depends_on_the_number_in_flight_alone(
 @settings(max_examples=200)
 @given(sites(), st.integers(1, 5))
 def test_it_takes_up_every_link_and_is_complete_where_the_paper_is(site: PlainSite, n: int) -> None:
+    site.texts = {}  # of pages with the same text, the first one counts, with its links
     paper, _ = run(site, "/", size=n, max_loads=0)
     guided, _ = run(site, "/", strategy="guided", size=n, max_loads=0)
     assert guided.complete == paper.complete
@@ -104,6 +106,33 @@ def test_links_that_the_loaded_pages_have_come_first() -> None:
     first_of_menu = next(i for i, url in enumerate(asked) if "/m/" in url)
     assert all("/m/" in url for url in asked[first_of_menu + 1 :])
     assert guided.loads < paper.loads
+
+
+def test_it_is_complete_also_where_the_signs_mislead() -> None:
+    menu = [f"/index.php?p={i}" for i in range(6)]
+    plain = [f"/doc{i}.html" for i in range(120)]
+    site = PlainSite({path: [other for other in menu if other != path] for path in menu})
+    site.links["/index.php?p=9"] = [*menu, *plain]
+    search, _ = run(site, "/index.php?p=9", strategy="guided", size=3)
+    assert search.loads == 4
+    # Here the menu is what looks least like one: it takes the next links of sortLinks in between.
+    site.links["/"] = [*menu, *plain]
+    paper, _ = run(site, "/", size=3)
+    guided, _ = run(site, "/", strategy="guided", size=3)
+    assert paper.complete
+    assert guided.complete
+    assert guided.loads <= 2 * paper.loads + 10
+
+
+def test_a_thousand_links_that_lead_nowhere_are_not_dear() -> None:
+    links = [f"/{i}/x" for i in range(1000)]
+    site = PlainSite({"/": links})
+    start = process_time()
+    paper, _ = run(site, "/", size=3, max_loads=0)
+    middle = process_time()
+    guided, _ = run(site, "/", strategy="guided", size=3, max_loads=0)
+    assert guided.loads == paper.loads == 1001
+    assert process_time() - middle < 20 * (middle - start)
 
 
 def test_a_crawl_needs_fewer_loads(

@@ -240,3 +240,19 @@ def test_a_table_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "sites.tsv").write_text("site,key_path\n")
     with pytest.raises(CorpusError, match="expected columns site and key_path, divided by tabs"):
         list(labelled_sites(tmp_path))
+
+
+def test_names_that_no_file_can_have_are_no_pages(tmp_path: Path) -> None:
+    links = f"<a href='/{'x' * 300}'>a</a><a href='/?q={'y' * 300}'>b</a><a href='/%00'>c</a>"
+    write(tmp_path / "site", index=f"<p class=TECO_notTemplate>x</p>{links}")
+    site = LabelledSite(tmp_path / "site", "/")
+    search = site.search(site.key_url, STRATEGIES["paper"], size=1)
+    assert search
+    assert [visit.reason for visit in search.visits] == ["http-404", "key-page", "http-404"]
+
+
+def test_the_body_that_counts_is_the_largest() -> None:
+    page = "<html><body><i>ad</i></body></html><html><body><p class=TECO_notTemplate>x</p><b>y</b>"
+    labels = read_labels(parse_html(page))
+    assert len(labels.counted) == 3
+    assert len(labels.template) == 2

@@ -163,3 +163,13 @@ def test_what_is_told_late_or_twice_changes_nothing() -> None:
     assert search.reason == "complete_subdigraph"
     assert search.take() == []
     assert [visit.url for visit in search.visits] == ["a"]
+
+
+def test_a_long_row_of_links_that_cost_nothing() -> None:
+    names = [f"/{i}" for i in range(3000)]
+    site = PlainSite({"/": [*(f"/r{name[1:]}" for name in names), *names]})
+    site.redirects = {f"/r{name[1:]}": name for name in names}
+    search, _ = run(site, "/", size=2, max_loads=0)
+    assert search.reason == "links_exhausted"
+    assert search.loads == 3001
+    assert len(search.visits) == 6000

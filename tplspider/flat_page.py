@@ -12,8 +12,8 @@ from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from tplspider.addresses import Resolver, identity
-from tplspider.tree import find_all, fold, top_level
+from tplspider.addresses import Resolver
+from tplspider.tree import find_all, fold, main_body
 
 if TYPE_CHECKING:
     from tplspider.tree import Element
@@ -22,7 +22,8 @@ UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
 _LAYOUT = frozenset(
-    "article aside blockquote center div fieldset font footer form header main nav section table td".split()
+    "article aside blockquote center div fieldset font footer form header main nav section table"
+    " td".split()
 )
 _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 _NONE: list[int] = []  # the children of all that have none
@@ -49,17 +50,15 @@ class FlatPage:
     targets: list[str]  # where it leads, by its address
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
+    loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
     own: list[int] = field(default_factory=list)
     subtrees: list[int] = field(default_factory=list)
 
 
-def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "utf-8") -> FlatPage:
+def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     """The page with this tree, loaded from *url*."""
     # Lists of one thing each, each made at one go: there may be ten thousands of elements.
-    bodies = [child for top in top_level(root) for child in top.iterchildren("body")] or [root]
-    nodes = max(
-        (list(body.iter()) for body in bodies), key=len
-    )  # several after a misplaced </html>
+    nodes = list(main_body(root).iter())
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     above = [-1, *(at[node.getparent()] for node in nodes[1:])]
@@ -72,11 +71,10 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary, encoding: str = "ut
         numbers = list(accumulate(kept))  # the number of a kept node, plus one
         above = [numbers[place] - 1 for place in compress(above, kept)]
         above[0] = -1
-    words[0] = ""  # stray text in the body says nothing about the body
     page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
-    _read_links(page, url, encoding)
+    _read_links(page, url)
     _nest(page)
-    _forget_stray_text(page)
+    _set_stray_text_apart(page)
     _number(page, vocabulary)
     return page
 
@@ -104,19 +102,19 @@ def _kept(tags: list[Any], above: list[int]) -> list[bool]:
     return kept
 
 
-def _read_links(page: FlatPage, url: str, encoding: str) -> None:
+def _read_links(page: FlatPage, url: str) -> None:
     """Where the links, images and frames of a page lead.
 
     An address that stands for the page itself, or has the page's own path in it (to edit it, to
     share it, to see it in another language), is the same thing on every page.
     """
-    resolver = Resolver(url, encoding)
+    resolver = Resolver(url)
     for base in find_all(page.elements[0], "base"):
         if base.get("href"):
             resolver = resolver.moved_to(base.get("href") or "")
             break
-    own = identity(url).partition("?")[0]
-    path = _ENDING.sub("", urlsplit(url).path).strip("/")
+    own = unquote(url.partition("#")[0].partition("?")[0])
+    path = _ENDING.sub("", _path(url)).strip("/")
     names = sorted({path, quote(path, safe=""), unquote(path)}, key=len, reverse=True)
     names = [name for name in names if len(name) > 3]
     known: dict[str, tuple[str, str]] = {}
@@ -127,10 +125,7 @@ def _read_links(page: FlatPage, url: str, encoding: str) -> None:
         address, _, fragment = raw.strip().partition("#")
         found = known.get(address)
         if found is None:
-            try:
-                target = (resolver.resolve(address) or (address, address))[1]
-            except ValueError:
-                target = address
+            target = unquote(resolver.join(address))
             base_address, _, query = target.partition("?")
             if not address:
                 found = "self?#", own
@@ -165,20 +160,30 @@ def _nest(page: FlatPage) -> None:
             ends[element] = ends[children[element][-1]]
 
 
-def _forget_stray_text(page: FlatPage) -> None:
-    """Forget the few words that stand loose in a large part of the layout.
+def _set_stray_text_apart(page: FlatPage) -> None:
+    """Set the words apart that stand loose in the body, or few of them in a large part of it.
 
     A date or a bar between tables must not make the part another one, with all that is in it.
     """
     before = [0, *accumulate(map(len, page.texts))]
     for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
-        if (
-            text
-            and tag in _LAYOUT
-            and end - element >= _LARGE
-            and len(text) <= _FEW * (before[end] - before[element])
+        if text and (
+            not element
+            or (
+                tag in _LAYOUT
+                and end - element >= _LARGE
+                and len(text) <= _FEW * (before[end] - before[element])
+            )
         ):
+            page.loose[element] = text
             page.texts[element] = ""
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
 
 
 def _number(page: FlatPage, vocabulary: Vocabulary) -> None:

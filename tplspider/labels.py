@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import read_bom
 
-from tplspider.tree import find_all
+from tplspider.tree import find_all, main_body
 
 if TYPE_CHECKING:
     from tplspider.tree import Element
@@ -75,7 +75,7 @@ def read_labels(root: Element) -> Labels:
     What is inside an element that is not template is not template either.
     """
     numbers = number_elements(root)
-    body = next(find_all(root, "body"), root)
+    body = main_body(root)
     uncounted: set[Element | None] = set()
     other: set[Element | None] = set()
     main: set[Element | None] = set()

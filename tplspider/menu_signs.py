@@ -37,7 +37,7 @@ class MenuSigns:
     """The signs of the best place that a link has on the key page."""
 
     entries: int = 0  # links to pages of the site in its block
-    own_entry: bool = False  # whether the key page itself is among them
+    own_entry: bool = False  # whether the key page itself, or a place on it, is linked there
     places: int = 1  # how often it stands on the page
     menu_place: bool = False  # in a nav, in a sidebar ...
     text_place: bool = False  # in an article, in a footer ...
@@ -53,16 +53,21 @@ def menu_signs(links: Sequence[Link], key_url: str) -> list[MenuSigns]:
     blocks = _blocks(page)
     menu_places = _inside(page, _MENU_TAGS, _MENU_NAMES)
     text_places = _inside(page, _TEXT_TAGS, _TEXT_NAMES)
-    wanted = {link.identity for link in links}
+    number = {element: n for n, element in enumerate(page.elements)}
+    identities = {
+        page.targets[number[link.element]]: link.identity
+        for link in links
+        if link.element in number
+    }
     anchors = [n for n, tag in enumerate(page.tags) if page.links[n] and tag in ("a", "area")]
     places: dict[str, list[int]] = {}
     entries: dict[int, set[str]] = {}
     own_entry: set[int] = set()
     for anchor in anchors:
-        target = page.targets[anchor]
-        if target in wanted:
-            places.setdefault(target, []).append(anchor)
-            entries.setdefault(blocks[anchor], set()).add(target)
+        identity = identities.get(page.targets[anchor])
+        if identity is not None:
+            places.setdefault(identity, []).append(anchor)
+            entries.setdefault(blocks[anchor], set()).add(identity)
         elif page.links[anchor].startswith("self?"):
             own_entry.add(blocks[anchor])
 

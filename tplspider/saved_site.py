@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from mimetypes import MimeTypes
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
@@ -31,7 +32,7 @@ _LONGEST_DELAY, _MOST_REDIRECTS = 5, 20  # of what counts as a redirect, see doc
 
 def find_file(folder: Traversable, path: str) -> Traversable | None:
     """The file that the path of an address stands for, if there is one inside the folder."""
-    names = [name for name in unquote(path).split("/") if name]
+    names = [name for name in os.fsdecode(unquote_to_bytes(path)).split("/") if name]
     if any(name in (".", "..") for name in names):
         return None
     found = folder
@@ -39,7 +40,10 @@ def find_file(folder: Traversable, path: str) -> Traversable | None:
         found = found / name
     if path.endswith("/"):
         found = found / "index.html"
-    return found if found.is_file() else None
+    try:
+        return found if found.is_file() else None
+    except (OSError, ValueError):  # no file can have such a name
+        return None
 
 
 class SavedSite:
@@ -47,7 +51,7 @@ class SavedSite:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.url = f"http://{quote(folder.name.lower())}"
+        self.url = f"http://{quote(os.fsencode(folder.name.lower()))}"
         self._loaded: dict[str, HtmlResponse | Address | str] = {}
         self._sites: dict[str, Site] = {}
         self._read: dict[tuple[str, Site], Page] = {}
@@ -72,7 +76,7 @@ class SavedSite:
         path = file.relative_to(self.folder).as_posix()
         if file.name == "index.html":
             path = path.removesuffix("index.html")
-        return f"{self.url}/{quote(path)}"
+        return f"{self.url}/{quote(os.fsencode(path))}"
 
     def load(self, url: str) -> HtmlResponse | Address | str:
         """A page, the address that it redirects to, or the reason why there is none."""

@@ -110,6 +110,7 @@ class SubdigraphSearch:
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
         self._fill()
+        self._settle()
         if self.reason:
             return []
         taken, self._fresh = self._fresh, []
@@ -127,6 +128,10 @@ class SubdigraphSearch:
         if self.reason or all(visit.rank != rank for visit in self.pending):
             return
         self._answers[rank] = answer
+        self._settle()
+
+    def _settle(self) -> None:
+        """Take answers into account, as far as they are known by rank."""
         while self._waiting and not self.reason:
             found = self._answer_of(self._waiting[0])
             if found is None:
@@ -149,7 +154,7 @@ class SubdigraphSearch:
             self._taken[link.identity] = visit
             self._next = None
             if link.identity in self._final:
-                self.tell(visit.rank, "")  # known without being loaded
+                self._answers[visit.rank] = ""  # known without being loaded
             else:
                 self._asked += 1
                 if link.identity in self._heading.values():

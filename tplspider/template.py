@@ -9,24 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lxml import etree
-
-from tplspider.addresses import identity
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.items import PageTemplate
+from tplspider.own_parts import own_parts, part_html, part_lines, without_parts
 from tplspider.template_vote import vote
-from tplspider.text_lines import text_lines
 from tplspider.tree import find_all, parse_html
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.tree import Element
 
 logger = logging.getLogger(__name__)
 
-_TAKEN_OUT = "TAKEN-OUT"  # no element of a page has such a name: the parser makes it lower case
 _LONGEST_PATH = 1000  # characters
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -41,10 +36,14 @@ class PageSource:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A key page and, of each element of its body, whether it is template."""
+    """A key page and, of each element of its body, whether it is template.
+
+    *loose* are elements that are template and have text directly inside that is not.
+    """
 
     key: FlatPage
     template: list[bool]
+    loose: list[int]
 
     @property
     def outermost(self) -> list[int]:
@@ -64,18 +63,21 @@ def extract_template(key: PageSource, pages: Iterable[PageSource]) -> PageTempla
     pages = list(pages)
     comparison = compare(key, pages)
     if comparison is None:
-        logger.warning("No template for %s: no other page has anything in common with it", key.url)
+        logger.warning(
+            "No template for %s: no other page has a part of it and is not the whole of it", key.url
+        )
         return None
     flat = comparison.key
     outermost = comparison.outermost
-    content = [flat.elements[element] for element in outermost]
+    content = own_parts(flat, outermost, comparison.loose)
     return PageTemplate(
         key_url=key.url,
         members=[page.url for page in pages],
         not_template=_paths(flat, outermost),
-        content_html="\n".join(map(_html, content)),
-        content_text="\n".join(line for element in content for line in text_lines(element)),
-        template_html=_template_html(flat, content),  # the last thing: it changes the tree
+        content_html="\n".join(map(part_html, content)),
+        content_text="\n".join(line for part in content for line in part_lines(part)),
+        # The last thing: it changes the tree.
+        template_html=without_parts(flat, outermost, comparison.loose),
         template_share=round(sum(comparison.template) / len(comparison.template), 4),
     )
 
@@ -94,20 +96,36 @@ def _compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
     mappings = []
+    others = []
     for page in pages:
         other = flatten(parse_html(page.html), page.url, vocabulary)
         mapping = TreeMapping(flat, other).mapped
-        is_copy = len(other.tags) == len(flat.tags) and min(mapping) == 0
-        if is_copy or identity(page.url) == identity(key.url):
+        is_copy = (
+            len(other.tags) == len(flat.tags) and min(mapping) == 0 and other.loose == flat.loose
+        )
+        if is_copy or page.url.partition("#")[0] == key.url.partition("#")[0]:
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
         if not any(counterpart > 0 for counterpart in mapping):
             logger.info("%s has nothing in common with the key page: left out", page.url)
             continue
         mappings.append(mapping)
+        others.append(other)
     if not mappings:
         return None
-    return Comparison(flat, vote(flat, mappings))
+    template = vote(flat, mappings)
+
+    def is_own(element: int) -> bool:
+        """Whether most of the pages that have the element have another text in it."""
+        texts = [
+            other.loose.get(mapping[element], other.texts[mapping[element]])
+            for mapping, other in zip(mappings, others, strict=True)
+            if mapping[element] >= 0
+        ]
+        return 2 * texts.count(flat.loose[element]) <= len(texts)
+
+    loose = [element for element in flat.loose if template[element] and is_own(element)]
+    return Comparison(flat, template, loose)
 
 
 @contextmanager
@@ -168,21 +186,3 @@ def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
             siblings = page.elements[parent].iterchildren("*")
             places = {sibling: place for place, sibling in enumerate(siblings, 1)}
         steps[child] = f"*[{places[page.elements[child]]}]"
-
-
-def _template_html(page: FlatPage, content: list[Element]) -> str:
-    """The key page without these elements, which are taken out of its tree.
-
-    The text after an element is its parent's and stays.
-    """
-    for element in content:
-        element.tag = _TAKEN_OUT
-    etree.strip_elements(page.elements[0], _TAKEN_OUT, with_tail=False)
-    tree = page.elements[0].getroottree()
-    html = str(etree.tostring(tree, encoding="unicode", method="html"))
-    # A page that closes </html> too early has several top-level elements.
-    return "\n".join([html, *map(_html, tree.getroot().itersiblings("*"))])
-
-
-def _html(element: Element) -> str:
-    return str(etree.tostring(element, encoding="unicode", method="html", with_tail=False))

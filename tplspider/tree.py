@@ -44,6 +44,17 @@ def find_all(root: Element, *tags: str) -> Iterator[Element]:
         yield from top.iter(*tags)
 
 
+def main_body(root: Element) -> Element:
+    """The ``body`` of a page, the root if there is none.
+
+    Of several, after a misplaced ``</html>``, the largest.
+    """
+    bodies = [child for top in top_level(root) for child in top.iterchildren("body")]
+    if len(bodies) < 2:
+        return bodies[0] if bodies else root
+    return max(bodies, key=lambda body: sum(1 for _ in body.iter()))
+
+
 def string_xpath(expression: str) -> Callable[[Element], str]:
     """An XPath expression whose value is a string."""
     return cast("Callable[[Element], str]", etree.XPath(expression, smart_strings=False))

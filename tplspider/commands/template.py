@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     import argparse
 
     from tplspider.items import CandidateSearch, PageTemplate
+
+
+# What would steer the terminal, or turn the direction of what follows.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Command(BaseRunSpiderCommand):
@@ -81,11 +86,12 @@ def _why_none(summary: CandidateSearch) -> str:
         return f"the page cannot be used ({summary.key_outcome})"
     if not summary.members:
         return f"no page that shares it was found with {summary.loads} loads ({summary.reason})"
-    return "the pages found have nothing in common with it"
+    return "the pages found are copies of it, or have nothing in common with it"
 
 
 def _print(text: str) -> None:
     """Print what a terminal of any encoding can show; who reads it may stop before the end."""
+    text = _CONTROLS.sub("", text)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:

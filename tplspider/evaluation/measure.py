@@ -63,17 +63,21 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
         name = site.folder.name
         try:
             on_site = _SiteMeasure(site, site.labels())
-        except LabelError as error:
-            _say(f"{name}: {error}. It counts as 0.")
+            results = [
+                on_site.result(strategy, size, plan.max_loads)
+                for strategy in plan.strategies
+                for size in plan.sizes
+            ]
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other sites go on
+            why = error if isinstance(error, LabelError) else repr(error)
+            _say(f"{name}: {why}. It counts as 0.")
             measured.results += [
                 SiteResult(strategy, size, name, Score(), Choice((), 0, "broken"))
                 for strategy in plan.strategies
                 for size in plan.sizes
             ]
             continue
-        for strategy in plan.strategies:
-            for size in plan.sizes:
-                measured.results.append(on_site.result(strategy, size, plan.max_loads))
+        measured.results += results
         if not plan.extractors:
             continue
         wanted = on_site.main_text()

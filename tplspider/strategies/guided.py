@@ -31,32 +31,45 @@ MENU_PLACE, TEXT_PLACE = 0.25, -0.25
 SEQUENCE = -1.0
 RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
-QUERY = -3.0  # mostly the same page once more
+QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
+PATIENCE = 3  # times n: the links after which sortLinks has a say
 
 
 def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
-    """The links by score, which is taken anew whenever a link is asked for."""
+    """The links by score, which is taken anew whenever a link is asked for.
+
+    A search that goes on for long is one whose signs mislead: from then on, every other link is the
+    next of sortLinks.
+    """
     links = sort_links(links, search.key_page.identity)
     prior = _prior(links, search)
-    number = {link.identity: i for i, link in enumerate(links)}
     left = dict.fromkeys(range(len(links)))
-    loaded = _Loaded(number)
+    loaded = _Loaded(links)
+    taken = 0
     while left:
         loaded.read(search.visits)
-        evidence = loaded.evidence(len(links))
-        best = max(left, key=lambda i: EVIDENCE * evidence[i] + prior[i])  # the first of equals
+        if taken >= PATIENCE * search.size and taken % 2:
+            best = next(iter(left))
+        else:
+            evidence, whole = loaded.evidence, max(len(loaded.pages), 1) ** 2
+            best = max(left, key=lambda i: EVIDENCE * evidence[i] / whole + prior[i])
         del left[best]
+        taken += 1
         yield links[best]
 
 
 class _Loaded:
     """The pages loaded so far: which of the links they have, and how well linked they are."""
 
-    def __init__(self, number: dict[str, int]) -> None:
-        self._number = number
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._number = {link.identity: i for i, link in enumerate(links)}
         self._read = 0
-        self._pages: list[tuple[Visit, list[int]]] = []
+        self._found: list[list[int]] = []  # the links that each page has
         self._linked_by: list[int] = []  # how many of the others link to each, and the key page
+        self.pages: list[Visit] = []
+        # Of each link, the pages that have it. A page counts for as much as it is linked by the
+        # others: one that nobody links to can be in no complete subdigraph.
+        self.evidence = [0] * len(links)
 
     def read(self, visits: Sequence[Visit]) -> None:
         """Take in the visits since the last time."""
@@ -64,27 +77,21 @@ class _Loaded:
             if visit.page is None:
                 continue
             linked_by = 1
-            for i, (other, _) in enumerate(self._pages):
+            for i, other in enumerate(self.pages):
                 assert other.page
                 linked_by += not _names(visit).isdisjoint(other.page.links)
-                self._linked_by[i] += not _names(other).isdisjoint(visit.page.links)
-            found = (self._number.get(identity) for identity in visit.page.links)
-            self._pages.append((visit, [i for i in found if i is not None]))
+                if not _names(other).isdisjoint(visit.page.links):
+                    self._linked_by[i] += 1
+                    for link in self._found[i]:
+                        self.evidence[link] += 1
+            numbers = (self._number.get(identity) for identity in visit.page.links)
+            found = [i for i in numbers if i is not None]
+            for link in found:
+                self.evidence[link] += linked_by
+            self.pages.append(visit)
+            self._found.append(found)
             self._linked_by.append(linked_by)
         self._read = len(visits)
-
-    def evidence(self, count: int) -> list[float]:
-        """Of each link, the share of the loaded pages that have it.
-
-        A page counts for as much as it is linked by the others: one that nobody links to can be in
-        no complete subdigraph, whatever it links to.
-        """
-        evidence = [0.0] * count
-        for (_, found), linked_by in zip(self._pages, self._linked_by, strict=True):
-            weight = linked_by / len(self._pages) ** 2
-            for i in found:
-                evidence[i] += weight
-        return evidence
 
 
 def _names(visit: Visit) -> frozenset[str]:
@@ -103,7 +110,7 @@ def _prior(links: Sequence[Link], search: SubdigraphSearch) -> list[float]:
         _menu_score(signs)
         + RELEVANCE / groups[distance]
         + SAME_DEPTH * (_depth(link.identity) == depth)
-        + QUERY * ("?" in link.identity)
+        + QUERY * ("?" in link.identity and "?" not in key.identity)
         for link, signs, distance in zip(links, menu_signs(links, key.url), of_link, strict=True)
     ]
 
