@@ -19,6 +19,8 @@ _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[1-9][0-9]{0,3}|:[1-5][
 _PLAIN = re.compile(rf"({_ORIGIN})(/[A-Za-z0-9_~./-]*)({_QUERY})?")
 _PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?")
 
+_ROOTED = re.compile(r"/(?!/)(?:[^\s\\/.]|/(?![./])|(?<!/)\.)*")
+
 _TAB_OR_NEWLINE = re.compile(r"[\t\n\r]")
 _C0_CONTROL_OR_SPACE = "".join(map(chr, range(0x21)))
 
@@ -86,6 +88,8 @@ class Resolver:
     def join(self, href: str) -> str:
         """The address alone, as it is written: enough to compare pages, and much cheaper."""
         url = self._resolve_plain(href)
+        if url is None and self._origin and _ROOTED.fullmatch(href):
+            return self._origin + href
         if url is None:
             try:
                 url = urljoin(self.base, clean_href(href))
