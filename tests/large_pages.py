@@ -61,10 +61,20 @@ def reversed_list(random: Random, count: int) -> str:
     return f"<body><ul>{''.join(entries[:: 1 if random.random() < 0.5 else -1])}</ul></body>"
 
 
+def odd_links(random: Random, count: int) -> str:
+    """Links whose addresses are not canonical as they stand."""
+    start = random.randrange(1000)
+    links = "".join(
+        f"<li><a href='/a%C3%BC/{start + i}?b=%20{i}&a=x y#{i}'>{i}</a>" for i in range(count // 2)
+    )
+    return f"<body><ul>{links}</ul></body>"
+
+
 SHAPES = {
     shape.__name__: shape
     for shape in (
         flat, table, shuffled, records, sections, nested, chain, deep, lines, reversed_list,
+        odd_links,
     )
 }  # fmt: skip
 

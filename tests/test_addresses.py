@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from literal import clean
 from w3lib.url import canonicalize_url, safe_url_string
 
-from tplspider.addresses import Resolver, identity
+from tplspider.addresses import Resolver, clean_href, identity
 
 # Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
 HOSTS = st.sampled_from(
@@ -153,3 +153,11 @@ def test_a_query_that_its_page_cannot_encode_goes_out_in_utf8() -> None:
     resolved = Resolver("http://example.org/", "iso-8859-1").resolve("?q=€")
     assert resolved is not None
     assert resolved[0] == "http://example.org/?q=%E2%82%AC"
+
+
+@given(st.text(alphabet="/.ab?:#%2 ü\\&=", max_size=12))
+def test_joined_addresses_are_those_of_urljoin(path: str) -> None:
+    href = f"/{path}".partition("#")[0].strip()
+    joined = Resolver("http://example.org/docs/a.html").join(href)
+    expected = urljoin("http://example.org/docs/a.html", clean_href(href))
+    assert joined.rstrip("?") == expected.rstrip("?") or "//" in href

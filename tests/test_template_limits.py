@@ -22,5 +22,5 @@ def test_large_pages(shape: str) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2000:]  # a MemoryError, say
-    # On a quiet machine none takes more than 5; what is quadratic takes hundreds.
+    # On a quiet machine none takes more than 10; what is quadratic takes hundreds.
     assert json.loads(done.stdout)["seconds"] < 60

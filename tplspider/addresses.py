@@ -19,7 +19,7 @@ _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[1-9][0-9]{0,3}|:[1-5][
 _PLAIN = re.compile(rf"({_ORIGIN})(/[A-Za-z0-9_~./-]*)({_QUERY})?")
 _PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?")
 
-_ROOTED = re.compile(r"/(?!/)(?:[^\s\\/.]|/(?![./])|(?<!/)\.)*")
+_ROOTED = re.compile(r"/(?!/)(?:[^\t\n\r\\/.]|/(?![./])|(?<!/)\.)*")
 
 _TAB_OR_NEWLINE = re.compile(r"[\t\n\r]")
 _C0_CONTROL_OR_SPACE = "".join(map(chr, range(0x21)))
