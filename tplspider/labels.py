@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import read_bom
 
+from tplspider.flat_page import UNCOUNTED
 from tplspider.tree import find_all, main_body
 
 if TYPE_CHECKING:
     from tplspider.tree import Element
 
 NOT_TEMPLATE, MAIN_CONTENT = "teco_nottemplate", "teco_maincontent"
-UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _LABEL = re.compile(r"teco_\w+", re.IGNORECASE)
 # A page is looked at as HTML says it is tokenized, and byte by byte: re's own \s takes parts of

@@ -32,7 +32,7 @@ SEQUENCE = -1.0
 RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
-PATIENCE = 3  # times n: the links after which sortLinks has a say
+PATIENCE = 8  # times n: the links after which sortLinks has a say
 
 
 def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
