@@ -67,7 +67,7 @@ def test_a_reader_that_stops_early(serve: Callable[..., FixtureServer]) -> None:
     ("key", "words"),
     [
         (b"<a href=/missing>x</a>", "no page that shares it was found with 2 loads"),
-        (b"<a href=/x>x</a><p>Alone</p>", "the pages found have nothing in common with it"),
+        (b"<a href=/x>x</a><p>Alone</p>", "the pages found are copies of it, or have nothing"),
         (b"<p>Alone</p>", "the page cannot be used (no-links)"),
     ],
 )

@@ -125,7 +125,7 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
 
 
 NO_TEMPLATE = {
-    "no evidence": (b"<a href=/a>x</a><p>Alone</p>", "ok", "has anything in common with it"),
+    "no evidence": (b"<a href=/a>x</a><p>Alone</p>", "ok", "are copies of it, or have nothing"),
     "no page": (b"<a href=/missing>x</a>", "ok", "there is no page to compare it with"),
     "no link": (b"<p>Alone</p>", "no-links", "there is no page to compare it with"),
 }

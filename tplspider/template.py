@@ -63,9 +63,10 @@ def extract_template(key: PageSource, pages: Iterable[PageSource]) -> PageTempla
     pages = list(pages)
     comparison = compare(key, pages)
     if comparison is None:
-        logger.warning(
-            "No template for %s: no other page has a part of it and is not the whole of it", key.url
+        why = (
+            "the others are copies of it, or have nothing in common with it" if pages else "no page"
         )
+        logger.warning("No template for %s, compared with %d pages: %s", key.url, len(pages), why)
         return None
     flat = comparison.key
     outermost = comparison.outermost
