@@ -57,7 +57,7 @@ def crawl(server: SlowServer, in_flight: int, folder: Path) -> tuple[float, dict
     """Seconds from the opening of the spider to its end, and the summary."""
     summary = folder / f"{in_flight}.json"
     settings = {"TPLSPIDER_IN_FLIGHT": in_flight, "DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False}
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603 - our own command
         [
             *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
             *(f"-aurl={server.url}/", f"-asummary={summary}"),

@@ -32,9 +32,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
 
 import literal  # noqa: E402 - tests are no package
-from conftest import run_scrapy  # noqa: E402
+from conftest import run_scrapy  # noqa: E402 - as above
 
-from tplspider.demo.server import SiteServer  # noqa: E402
+from tplspider.demo.server import SiteServer  # noqa: E402 - as above
 
 SETTINGS = {"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": "False", "RETRY_ENABLED": "False"}
 LONGEST_DELAY, MAX_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md

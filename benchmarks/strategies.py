@@ -25,12 +25,12 @@ sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
 
 from conftest import run_scrapy  # noqa: E402 - tests are no package
 
-from tplspider.demo.server import SiteServer  # noqa: E402
-from tplspider.evaluation.measure import measure  # noqa: E402
-from tplspider.evaluation.plan import Plan  # noqa: E402
-from tplspider.evaluation.scores import mean  # noqa: E402
-from tplspider.saved_site import SavedSite  # noqa: E402
-from tplspider.strategies import STRATEGIES, guided  # noqa: E402
+from tplspider.demo.server import SiteServer  # noqa: E402 - as above
+from tplspider.evaluation.measure import measure  # noqa: E402 - as above
+from tplspider.evaluation.plan import Plan  # noqa: E402 - as above
+from tplspider.evaluation.scores import mean  # noqa: E402 - as above
+from tplspider.saved_site import SavedSite  # noqa: E402 - as above
+from tplspider.strategies import STRATEGIES, guided  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from settings.default import *  # noqa: F403
+from settings.default import *  # noqa: F403 - what it builds on
 
 # After Scrapy has decompressed a page and followed redirects: the middlewares from 550 up.
 DOWNLOADER_MIDDLEWARES = {"tplspider.browser.BrowserMiddleware": 540}

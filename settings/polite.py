@@ -1,6 +1,6 @@
 """The polite profile: the pace of the requests follows that of the site."""
 
-from settings.default import *  # noqa: F403
+from settings.default import *  # noqa: F403 - what it builds on
 
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 2

@@ -2,7 +2,7 @@
 
 import os
 
-from settings.default import *  # noqa: F403
+from settings.default import *  # noqa: F403 - what it builds on
 
 # Whoever may schedule jobs must not get into the server's own network by them.
 TPLSPIDER_ALLOW_PRIVATE = False

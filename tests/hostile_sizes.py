@@ -8,7 +8,7 @@ from functools import cache
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
-import brotli  # type: ignore[import-untyped]
+import brotli  # type: ignore[import-untyped]  # it has no types
 from hostile_http import CHUNKED, OK, encoded, raw, stream
 from hostile_server import Exchange, Trap
 

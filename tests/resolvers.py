@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from twisted.internet import address
 from twisted.internet.interfaces import IHostnameResolver
-from zope.interface import implementer  # type: ignore[import-untyped]
+from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

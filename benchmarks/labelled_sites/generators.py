@@ -26,7 +26,7 @@ SIDEBARS = {"**": ["globaltoc.html", "localtoc.html", "relations.html", "searchb
 def run(module: str, *arguments: str | Path, folder: Path) -> None:
     """Run a generator; what it says is shown if it fails."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(  # noqa: S603 - our own command
         command, cwd=folder, env=os.environ | FIXED, capture_output=True, text=True, check=False
     )
     if done.returncode:
