@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.utils.url import strip_url
 
+from tplspider.ticket import META_KEY, Ticket
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -14,6 +16,13 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.search import Visit
+
+
+def key_page_request(
+    url: str, callback: Callable[..., Any], errback: Callable[..., Any]
+) -> Request:
+    """The request for the key page, by which the search starts."""
+    return Request(url, callback, errback=errback, dont_filter=True, meta={META_KEY: Ticket()})
 
 
 def link_request(
@@ -32,7 +41,7 @@ def link_request(
         errback=errback,
         headers={"Referer": strip_url(key_url)} if with_referer else None,
         cb_kwargs={"rank": visit.rank},
-        meta={"depth_reset": True},
+        meta={"depth_reset": True, META_KEY: Ticket(visit.rank)},
         priority=-visit.rank,
         dont_filter=True,
     )

@@ -16,7 +16,7 @@ from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import PRIORITY, Config, adapt_settings
 from tplspider.feeds import add_feeds, check_feeds
-from tplspider.link_requests import empty_request, is_too_long, link_request
+from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
@@ -114,7 +114,7 @@ class TemplateCandidatesSpider(Spider):
         if is_too_long(url, self.settings):
             yield empty_request(self.parse_nothing)
         else:
-            yield Request(url, self.parse_key_page, errback=self.key_page_failed, dont_filter=True)
+            yield key_page_request(url, self.parse_key_page, self.key_page_failed)
 
     def parse_key_page(self, response: Response) -> Output:
         """Start the search from the links of the key page."""
