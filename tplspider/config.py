@@ -27,6 +27,7 @@ class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
     allow_private: bool = True
+    confine: bool = False
     contact: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
@@ -44,6 +45,7 @@ class Config:
         """Read and check settings, of a crawl or not yet of one."""
         config = cls(
             allow_private=settings.getbool("TPLSPIDER_ALLOW_PRIVATE", cls.allow_private),
+            confine=settings.getbool("TPLSPIDER_CONFINE", cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),
@@ -58,10 +60,15 @@ class Config:
         return config
 
 
-def adapt_settings(settings: BaseSettings) -> None:
-    """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
+def apply_profile(settings: BaseSettings) -> None:
+    """Put the profile that TPLSPIDER_PROFILE names in force."""
     if profile := settings.get("TPLSPIDER_PROFILE"):
         settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
+
+
+def adapt_settings(settings: BaseSettings) -> None:
+    """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
+    apply_profile(settings)
     in_flight = Config.of(settings).in_flight
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:

@@ -57,7 +57,7 @@ class Command(BaseRunSpiderCommand):
         if opts.n is not None:
             arguments["n"] = opts.n
         try:
-            TemplateCandidatesSpider.check_arguments(arguments, self.settings)
+            TemplateCandidatesSpider.check_arguments(arguments, self.settings, printed="the text")
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from None
         templates: list[PageTemplate] = []
@@ -79,6 +79,9 @@ class Command(BaseRunSpiderCommand):
             self.exitcode = 1
             why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
             print(f"No template for {args[0]}: {why}", file=sys.stderr)
+        watch = getattr(crawler.spider, "output_watch", None)
+        if watch and watch.any_lost:
+            self.exitcode = 1
 
 
 def _why_none(summary: CandidateSearch) -> str:
