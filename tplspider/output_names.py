@@ -106,15 +106,17 @@ def local_path(label: str, name: str) -> Path:
     return Path(url2pathname(slash + path))
 
 
-def scrapy_name(path: Path, *, batches: bool = False) -> str:
-    """*path*, absolute, in a form that Scrapy takes for this file and for nothing else."""
-    where = str(Path.cwd() / path)
-    if batches:  # what is left to fill in
-        return where
-    # Scrapy makes folders that are missing, but stumbles over '..' in one of them.
-    name = where if os.path.exists(where) else os.path.realpath(where)  # noqa: PTH110 - any fault
+def final_path(path: Path) -> Path:
+    """*path* wherever we are: absolute, and without '..' in folders that are still to be made."""
+    where = Path.cwd() / path
+    # Links in what exists are left to the system: /dev/stdout leads nowhere by its words.
+    return where if os.path.exists(where) else Path(os.path.realpath(where))  # noqa: PTH110 - any fault
+
+
+def scrapy_name(path: Path) -> str:
+    """*path*, which is final, as a name that Scrapy takes for this file and for nothing else."""
     # What looks like a field now is part of the name.
-    return f"file://{quote(os.fsencode(name))}" if _FIELD.search(name) else name
+    return f"file://{quote(os.fsencode(path))}" if _FIELD.search(str(path)) else str(path)
 
 
 def without_password(uri: str) -> str:

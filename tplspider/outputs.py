@@ -17,6 +17,7 @@ from tplspider.confined import argument_path, is_inside, is_of_the_server
 from tplspider.output_names import (
     STANDARD_OUTPUT,
     Fields,
+    final_path,
     has_batch_field,
     local_path,
     scrapy_name,
@@ -91,7 +92,7 @@ class OutputNames:
             return Output(feed.label, STANDARD_OUTPUT)
         if feed.by != "scrapy":
             place = self.argument if feed.by == "argument" else self._in_feeds_dir
-            path = place(feed.label, feed.name)
+            path = final_path(place(feed.label, feed.name))
             return Output(feed.label, scrapy_name(path), (path,), overwrite)
         count = feed.options.get(
             "batch_item_count", self.settings.getint("FEED_EXPORT_BATCH_ITEM_COUNT")
@@ -105,10 +106,11 @@ class OutputNames:
         paths: tuple[Path, ...] = ()
         uri = feed.name
         if issubclass(storage, FileFeedStorage):
-            paths = tuple(map(_scrapys_path, names))
-            left = self._fields.fill(feed.label, feed.name, feed.options, batch=None)
-            template = _scrapys_path(left) if count else paths[0]
-            uri = scrapy_name(template, batches=bool(count))
+            paths = tuple(final_path(_scrapys_path(name)) for name in names)
+            uri = scrapy_name(paths[0])
+            if count:  # Scrapy counts the batches, and fills in the rest of the name
+                left = self._fields.fill(feed.label, feed.name, feed.options, batch=None)
+                uri = str(Path.cwd() / _scrapys_path(left))
         elif not issubclass(storage, StdoutFeedStorage):
             self._try_storage(feed, storage, names[0])
         if self.confine and not self._is_allowed(feed, paths):
