@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, StdoutFeedStorage
@@ -51,10 +52,11 @@ class OutputWatch:
         self.opened: set[tuple[object, ...]] = set()  # local files that feeds write to
         if crawler.settings.frozen:
             return  # not yet, or not any more, a crawl
+        known = crawler.settings.getwithbase("FEED_STORAGES")
+        schemes = {urlsplit(uri).scheme for uri in crawler.settings.getdict("FEEDS")}
         storages = {
-            scheme: WatchedStorage(load_object(path), self)
-            for scheme, path in crawler.settings.getwithbase("FEED_STORAGES").items()
-            if path
+            **crawler.settings.getdict("FEED_STORAGES"),
+            **{name: WatchedStorage(load_object(known[name]), self) for name in schemes & {*known}},
         }
         crawler.settings.set("FEED_STORAGES", storages, priority=PRIORITY)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
