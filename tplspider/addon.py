@@ -15,6 +15,7 @@ from tplspider.feeds import CandidateCsvItemExporter
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.politeness import CrawlDelay, RetryAfterMiddleware, user_agent
 from tplspider.redirects import SiteMetaRefreshMiddleware, SiteRedirectMiddleware
+from tplspider.under_way import RequestsUnderWay
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -37,6 +38,7 @@ class Addon:
         ):
             add("DOWNLOADER_MIDDLEWARES", built_in, None)
             add("DOWNLOADER_MIDDLEWARES", ours, place)
+        add("DOWNLOADER_MIDDLEWARES", RequestsUnderWay, 50)  # before that of robots.txt
         add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)

@@ -14,7 +14,7 @@ from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
-from tplspider.config import PRIORITY, Config, adapt_settings
+from tplspider.config import Config, adapt_settings
 from tplspider.feeds import add_feeds, check_feeds
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
@@ -79,9 +79,6 @@ class TemplateCandidatesSpider(Spider):
         spider.config = Config.from_crawler(crawler)
         add_feeds(crawler.settings, spider.arguments, spider.config.feeds_dir, spider.job)
         spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
-        if spider.arguments.max_seconds and not crawler.settings.frozen:
-            seconds = spider.arguments.max_seconds
-            crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority=PRIORITY)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
 
@@ -193,7 +190,8 @@ class TemplateCandidatesSpider(Spider):
             )
         else:
             self.search.stop(reason)
-            yield from self._advance()
+            self._announce(self.search)
+            yield from self._end(*self._results(self.search), hurried=True)
 
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
@@ -236,7 +234,12 @@ class TemplateCandidatesSpider(Spider):
                     yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
         self._announce(search)
         if search.reason and not self._ended:
-            yield from self._end(summary(search, self._links, self._hint), candidates(search))
+            yield from self._end(*self._results(search))
+
+    def _results(
+        self, search: SubdigraphSearch
+    ) -> tuple[CandidateSearch, Iterator[TemplateCandidate]]:
+        return summary(search, self._links, self._hint), candidates(search)
 
     def _announce(self, search: SubdigraphSearch) -> None:
         """Let the extensions know of links that were taken into account."""
@@ -268,11 +271,17 @@ class TemplateCandidatesSpider(Spider):
     def _give_up(self, url: str, outcome: str) -> Output:
         yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
 
-    def _end(self, last: CandidateSearch, found: Iterator[TemplateCandidate]) -> Output:
+    def _end(
+        self,
+        last: CandidateSearch,
+        found: Iterator[TemplateCandidate],
+        *,
+        hurried: bool = False,
+    ) -> Output:
         self._ended = True
         self._send(signals.search_ended, summary=last)
         yield from found
-        yield from self.page_results.items(last.key_url, self.search)
+        yield from self.page_results.items(last.key_url, self.search, hurried=hurried)
         yield last
 
     def _send(self, signal: object, **kwargs: Any) -> None:
