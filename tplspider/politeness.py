@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider import __version__
 from tplspider.config import Config
+from tplspider.profiles import is_own_project
+from tplspider.ticket import ticket_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +34,29 @@ _ASKS_TO_WAIT = frozenset({429, 503})
 def user_agent(contact: str) -> str:
     """The name we go by, with an address where site owners can reach who runs the crawl."""
     return f"tplspider/{__version__}" + (f" (+{contact})" if contact else "")
+
+
+def agent_of(settings: BaseSettings) -> str:
+    """The user agent of our requests: USER_AGENT, if it is meant for us, else our own."""
+    if _is_for_us(settings, "USER_AGENT"):
+        return settings.get("USER_AGENT") or ""
+    return user_agent(Config.of(settings).contact)
+
+
+def robots_agent_of(settings: BaseSettings) -> str:
+    """The user agent for which our requests read a robots.txt."""
+    if _is_for_us(settings, "ROBOTSTXT_USER_AGENT") and settings.get("ROBOTSTXT_USER_AGENT"):
+        return str(settings.get("ROBOTSTXT_USER_AGENT"))
+    return agent_of(settings)
+
+
+def _is_for_us(settings: BaseSettings, name: str) -> bool:
+    """Whether a setting was made for our crawls: by our own project, a spider or a command line.
+
+    What another project says of itself is said of its own spiders.
+    """
+    least = "project" if is_own_project(settings) else "spider"
+    return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES[least]
 
 
 def retry_after(value: str, now: datetime | None = None) -> float | None:
@@ -66,7 +93,7 @@ class RetryAfterMiddleware(RetryMiddleware):
         self, request: Request, response: Response
     ) -> Request | Response:
         header = response.headers.get("Retry-After")
-        if header and response.status in _ASKS_TO_WAIT:
+        if header and ticket_of(request) and response.status in _ASKS_TO_WAIT:
             seconds = retry_after(header.decode("latin-1"))
             if seconds is not None and seconds > self.longest:
                 logger.info("%s asks for %.0f s: not waited for", request.url, seconds)
@@ -97,8 +124,9 @@ class CrawlDelay:
             logger.info("Set TPLSPIDER_CONTACT, so that site owners can reach you")
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]
-        asked = robotparser.crawl_delay(agent)
+        if ticket_of(request) is None:
+            return
+        asked = robotparser.crawl_delay(robots_agent_of(self.crawler.settings))
         if not asked:
             return
         delay = min(asked, self.config.retry_after_max)

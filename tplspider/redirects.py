@@ -1,8 +1,11 @@
-"""Redirects, by HTTP and by meta refresh: followed as long as they stay on the key page's site."""
+"""Redirects, by HTTP and by meta refresh: followed as long as they stay on the key page's site.
+
+Requests without a ticket are redirected as Scrapy's own middlewares do it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
@@ -11,6 +14,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import identity
+from tplspider.ticket import ticket_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,6 +46,8 @@ class SiteRedirectMiddleware(RedirectMiddleware):
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
+        if ticket_of(request) is None or self._is_wanted(request, response):
+            return super().process_response(request, response)
         try:
             result = super().process_response(request, response)
         except ValueError as error:  # an address that cannot be requested, such as javascript:
@@ -52,6 +58,18 @@ class SiteRedirectMiddleware(RedirectMiddleware):
             raise OffsiteRedirectError(f"redirect to {response.headers['Location']!r}")
         return result
 
+    def _is_wanted(self, request: Request, response: Response) -> bool:
+        """Whether somebody has asked for the redirect itself, by one of Scrapy's ways."""
+        statuses = (
+            *getattr(self.crawler.spider, "handle_httpstatus_list", ()),
+            *request.meta.get("handle_httpstatus_list", ()),
+        )
+        return (
+            bool(request.meta.get("dont_redirect"))
+            or bool(request.meta.get("handle_httpstatus_all"))
+            or response.status in statuses
+        )
+
 
 class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
     """Scrapy's own, but a page that refreshes itself, or only after a while, is a page.
@@ -61,15 +79,16 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
-        self._longest = settings.getfloat("METAREFRESH_MAXDELAY")
-        self._maxdelay: Any = float(
-            "inf"
-        )  # of Scrapy's own, which would leave out the limit itself
+        self._longest = settings.getfloat("METAREFRESH_MAXDELAY")  # Scrapy stays below it
 
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
+        if ticket_of(request) is None:
+            return super().process_response(request, response)
         if not isinstance(response, HtmlResponse):
+            return response
+        if request.meta.get("dont_redirect") or request.method == "HEAD":
             return response
         try:
             delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
@@ -81,9 +100,9 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
             return response  # browsers do not go there either
         if identity(url) == identity(response.url):
             return response
-        result = super().process_response(request, response)
-        if isinstance(result, Request):
-            check_redirect(self.crawler, request, response, result)
+        redirected = self._redirect_request_using_get(request, response, url)
+        result = self._redirect(redirected, request, "meta refresh")
+        check_redirect(self.crawler, request, response, result)
         return result
 
 

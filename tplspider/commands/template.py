@@ -23,9 +23,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 class Command(BaseRunSpiderCommand):
-    """Runs the real spider on a page; what it writes beside the answer goes to standard error."""
+    """Runs the real spider on a page; what it writes beside the answer goes to standard error.
 
-    requires_project = True
+    It needs no project. In another project it goes by its settings, but what it prints is not for
+    the pipelines and feeds of that project.
+    """
 
     def syntax(self) -> str:
         return "[options] <url>"
@@ -39,14 +41,19 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.profiles import apply_default_outside_projects, is_own_project
+
         super().process_options(args, opts)
         assert self.settings is not None
+        apply_default_outside_projects(self.settings)
+        if not is_own_project(self.settings):
+            self.settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
         # Above the project's settings, below what -s says on the command line.
         self.settings.set("LOG_LEVEL", "WARNING", priority=30)
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        # Here and not above: every scrapy command imports this module.
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
