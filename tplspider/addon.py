@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider.address_guard import PrivateAddressMiddleware
+from tplspider.download_handler import add_handlers
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
@@ -38,6 +39,7 @@ class Addon:
             add("DOWNLOADER_MIDDLEWARES", built_in, None)
             add("DOWNLOADER_MIDDLEWARES", ours, place)
         add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
+        add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
