@@ -13,6 +13,7 @@ from tplspider.address_guard import PrivateAddressMiddleware
 from tplspider.download_handler import add_handlers
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
+from tplspider.harmless_log import HarmlessLog
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.politeness import CrawlDelay, RetryAfterMiddleware, user_agent
 from tplspider.redirects import SiteMetaRefreshMiddleware, SiteRedirectMiddleware
@@ -26,6 +27,7 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         add = settings.setdefault_in_component_priority_dict
+        add("EXTENSIONS", HarmlessLog, -1)  # before others log anything
         add("EXTENSIONS", CliqueTracker, 500)
         add("EXTENSIONS", CrawlDelay, 500)
         add("ITEM_PIPELINES", CleanTextPipeline, 10)

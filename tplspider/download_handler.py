@@ -59,8 +59,6 @@ class HeadersTooLargeError(DownloadCancelledError):
 class BoundedDownloadHandler(HTTP11DownloadHandler):
     """Scrapy's handler, but a response with too large a head is broken off at once."""
 
-    lazy = True  # as Scrapy's own: nothing is set up until the first request
-
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._pool._factory = _BoundedFactory  # noqa: SLF001 - Scrapy sets it as well

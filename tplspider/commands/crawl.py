@@ -33,6 +33,9 @@ class Command(CrawlCommand):
         check = getattr(spider_class, "check_arguments", None)
         try:
             if check:
+                from tplspider.harmless_log import guard_log
+
+                guard_log()
                 check(arguments, self.settings)
         except ValueError as error:
             return str(error)
