@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider.address_guard import PrivateAddressMiddleware
+from tplspider.credentials import CredentialsMiddleware
 from tplspider.download_handler import add_handlers
 from tplspider.extension import CliqueTracker
 from tplspider.feeds import CandidateCsvItemExporter
@@ -41,6 +42,7 @@ class Addon:
             add("DOWNLOADER_MIDDLEWARES", built_in, None)
             add("DOWNLOADER_MIDDLEWARES", ours, place)
         add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
+        add("DOWNLOADER_MIDDLEWARES", CredentialsMiddleware, 950)  # behind the cache
         add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)

@@ -42,6 +42,7 @@ class Command(BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
+        from tplspider.credentials import without_credentials
         from tplspider.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -76,7 +77,8 @@ class Command(BaseRunSpiderCommand):
         else:
             self.exitcode = 1
             why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
-            print(f"No template for {harmless(args[0])}: {why}", file=sys.stderr)
+            address = harmless(without_credentials(args[0]))
+            print(f"No template for {address}: {why}", file=sys.stderr)
 
 
 def _why_none(summary: CandidateSearch) -> str:
