@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # By name, so that a project pays for them only when our spider runs.
 _COMPONENTS = {
     "EXTENSIONS": {
+        "tplspider.harmless_log.HarmlessLog": -1,  # before others log anything
         "tplspider.extension.CliqueTracker": 500,
         "tplspider.politeness.CrawlDelay": 500,
     },
@@ -34,6 +35,7 @@ _COMPONENTS = {
         "tplspider.under_way.RequestsUnderWay": 50,  # before that of robots.txt
         "tplspider.user_agent.LastUserAgentMiddleware": 755,
         "tplspider.address_guard.PrivateAddressMiddleware": 760,  # after the proxy's
+        "tplspider.credentials.CredentialsMiddleware": 950,  # behind the cache
     },
 }
 # In the places of those of Scrapy that they extend.
@@ -68,6 +70,7 @@ class Addon:
                 settings.setdefault_in_component_priority_dict(table, load_object(path), place)
         for theirs, ours in _IN_PLACE_OF.items():
             _replace_middleware(settings, load_object(theirs), load_object(ours))
+        _add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", "tplspider.feeds.CandidateCsvItemExporter")
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
@@ -85,3 +88,12 @@ def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> Non
     if places.get(theirs) is not None and places.get(ours, 0) is not None:
         settings.setdefault_in_component_priority_dict(table, ours, places[theirs])
         settings.set_in_component_priority_dict(table, theirs, None)
+
+
+def _add_handlers(settings: BaseSettings) -> None:
+    """Put our download handler in force for http and https, where the settings have none."""
+    if settings.getbool("TWISTED_REACTOR_ENABLED"):  # Scrapy has handlers of another kind without
+        name = "DOWNLOAD_HANDLERS"
+        path = "tplspider.download_handler.BoundedDownloadHandler"
+        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
+        settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

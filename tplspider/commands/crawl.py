@@ -77,6 +77,9 @@ class Command(CrawlCommand):
         assert self.crawler_process
         spider_class = self.crawler_process.spider_loader.load(args[0])
         try:
+            from tplspider.harmless_log import guard_log
+
+            guard_log()
             spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
         except ValueError as error:
             logger.error(error)  # noqa: TRY400 - one line

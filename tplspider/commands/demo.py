@@ -9,6 +9,8 @@ from scrapy import signals
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from tplspider.harmless_log import guard_log, harmless
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -62,6 +64,7 @@ class Command(ScrapyCommand):
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        guard_log()
         found: list[TemplateCandidate] = []
         summaries: list[CandidateSearch] = []
         templates: list[PageTemplate] = []
@@ -131,14 +134,15 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
 def _print_content(template: PageTemplate) -> None:
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
-    lines = template.content_text.splitlines()
+    lines = harmless(template.content_text).splitlines()
     for line in lines[:_SHOWN_LINES]:
         print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
     if len(lines) > _SHOWN_LINES:
         print(f"  ... and {len(lines) - _SHOWN_LINES} more lines")
 
 
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
+    rows = [tuple(map(harmless, row)) for row in texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["-" * width for width in widths]
     for row in (rows[0], lines, *rows[1:]):

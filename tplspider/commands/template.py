@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
     import argparse
 
     from tplspider.items import CandidateSearch, PageTemplate
-
-
-# What would steer the terminal, or turn the direction of what follows.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Command(BaseRunSpiderCommand):
@@ -54,10 +49,14 @@ class Command(BaseRunSpiderCommand):
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.credentials import without_credentials
+        from tplspider.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        guard_log()
         if len(args) != 1:
             raise UsageError("give the address of one page", print_help=False)
         arguments = {**opts.spargs, "url": args[0]}
@@ -81,11 +80,13 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.crawl(crawler, **arguments)
         self.crawler_process.start()
         if templates:
-            _print(templates[0].content_html if opts.html else templates[0].content_text)
+            text = templates[0].content_html if opts.html else templates[0].content_text
+            _print(CONTROLS.sub("", text))
         else:
             self.exitcode = 1
             why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
-            print(f"No template for {args[0]}: {why}", file=sys.stderr)
+            address = harmless(without_credentials(args[0]))
+            print(f"No template for {address}: {why}", file=sys.stderr)
 
 
 def _why_none(summary: CandidateSearch) -> str:
@@ -98,7 +99,6 @@ def _why_none(summary: CandidateSearch) -> str:
 
 def _print(text: str) -> None:
     """Print what a terminal of any encoding can show; who reads it may stop before the end."""
-    text = _CONTROLS.sub("", text)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:

@@ -15,6 +15,7 @@ from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import Config, adapt_settings
+from tplspider.credentials import without_credentials
 from tplspider.feeds import add_feeds, check_feeds
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
@@ -64,6 +65,7 @@ class TemplateCandidatesSpider(Spider):
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
+        kwargs["url"] = without_credentials(str(kwargs["url"]))
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
         super().__init__(name, **{k: v for k, v in kwargs.items() if not k.startswith("_")})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
