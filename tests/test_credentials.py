@@ -111,7 +111,7 @@ def test_another_origin_gets_nothing(crawl: Callable[..., Crawl], tmp_path: Path
     assert other.headers.keys() == {"/robots.txt", "/a"}
     assert not any("authorization" in headers for headers in other.headers.values())
     assert done.summary["key_outcome"] == "http-401"
-    assert f"password are for {site.server.url} alone: not sent with <GET {target}>" in done.log
+    assert f"password are for {site.server.url} alone: not sent to {other.server.url}" in done.log
     assert_secret(done, tmp_path)
 
 

@@ -122,9 +122,9 @@ class CredentialsMiddleware:
         elif not self._warned:
             self._warned = True
             logger.warning(
-                "User name and password are for %s alone: not sent with %s",
+                "User name and password are for %s alone: not sent to %s",
                 credentials.origin,
-                request,
+                origin(request.url),
             )
 
     def process_response(self, request: Request, response: Response) -> Response:
