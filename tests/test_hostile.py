@@ -36,6 +36,8 @@ NO_LINKS = (
     "http://b\xfccher.example.net/",
     "http://пример.рф/",
     "http://xn--/",
+    f"http://{hostile_pages.HOST}/",
+    "http://me:secret@/",
     "http://127.1/",
     "//other.example.net/",
     "https://127.0.0.1/",

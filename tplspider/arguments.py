@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.authority import LONGEST_HOST, host_of
 from tplspider.credentials import (
     NO_HOSTS,
     Credentials,
@@ -103,6 +104,9 @@ def check_url(given: str) -> str:
         url = f"https://{url}"
     elif scheme[1].lower() not in ("http", "https"):
         raise fault(f": {scheme[1]}: is neither http nor https")
+    host = host_of(url)
+    if len(host) > LONGEST_HOST:  # normalising it could take minutes
+        raise ValueError(f"url: {host[:40]!r}... is a host of {len(host)} characters: not valid")
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ASKS_TO_WAIT = frozenset({429, 503})
+_YEAR = 366 * 24 * 60 * 60
 
 
 def user_agent(contact: str) -> str:
@@ -62,17 +63,22 @@ def _is_for_us(settings: BaseSettings, name: str) -> bool:
 def retry_after(value: str, now: datetime | None = None) -> float | None:
     """Seconds to wait for by a Retry-After header, a number or a date; None for nonsense.
 
+    Nobody means more than a year.
+
     >>> retry_after("120")
     120.0
     """
-    if value.strip().isdecimal():
-        return float(value)
+    value = value.strip()
     try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
+        if value.isascii() and value.isdecimal():
+            seconds = float(value)
+        else:
+            date = parsedate_to_datetime(value)
+            date = date if date.tzinfo else date.replace(tzinfo=UTC)
+            seconds = (date - (now or datetime.now(UTC))).total_seconds()
+    except (ValueError, OverflowError):  # neither, or a date beyond those that Python knows
         return None
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+    return max(0.0, seconds) if seconds <= _YEAR else None
 
 
 class RetryAfterMiddleware(RetryMiddleware):

@@ -11,9 +11,9 @@ from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
-from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import identity
+from tplspider.redirect_targets import clean_location, meta_refresh
 from tplspider.ticket import ticket_of
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ class SiteRedirectMiddleware(RedirectMiddleware):
         if ticket_of(request) is None or self._is_wanted(request, response):
             return super().process_response(request, response)
         try:
+            if response.status in _REDIRECTS:
+                response = clean_location(response)
             result = super().process_response(request, response)
         except ValueError as error:  # an address that cannot be requested, such as javascript:
             raise OffsiteRedirectError(f"redirect to nowhere: {error}") from None
         if isinstance(result, Request):
             check_redirect(self.crawler, request, response, result)
         elif response.status in _REDIRECTS and response.headers.get("Location"):
-            raise OffsiteRedirectError(f"redirect to {response.headers['Location']!r}")
+            raise OffsiteRedirectError("redirect to nowhere")
         return result
 
     def _is_wanted(self, request: Request, response: Response) -> bool:
@@ -90,15 +92,8 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
             return response
         if request.meta.get("dont_redirect") or request.method == "HEAD":
             return response
-        try:
-            delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
-        except (LookupError, ValueError):  # no such encoding, no such address
-            return response
-        if delay is None or url is None or delay > self._longest:
-            return response
-        if not url.lower().startswith(("http://", "https://")):
-            return response  # browsers do not go there either
-        if identity(url) == identity(response.url):
+        delay, url = meta_refresh(response, self._ignore_tags) or (0.0, response.url)
+        if delay > self._longest or identity(url) == identity(response.url):
             return response
         redirected = self._redirect_request_using_get(request, response, url)
         result = self._redirect(redirected, request, "meta refresh")

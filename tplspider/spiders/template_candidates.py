@@ -201,12 +201,13 @@ class TemplateCandidatesSpider(Spider):
         key_identity = identity(url)
         self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
-        links = get_links(root, url, self.site, response.encoding, count)
+        longest = self.settings.getint("URLLENGTH_LIMIT")
+        links = get_links(root, url, self.site, response.encoding, count, longest=longest)
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
         self._hint = "" if rendered else hint(root, self._links)
         self.search = SubdigraphSearch(
-            read_page(root, url, self.site, response.encoding),
+            read_page(root, url, self.site, response.encoding, longest=longest),
             links,
             strategy=STRATEGIES[self.arguments.strategy],
             size=self.arguments.n,
@@ -266,7 +267,8 @@ class TemplateCandidatesSpider(Spider):
         assert isinstance(response, HtmlResponse)
         assert self.site
         # Not response.selector, whose tree would live as long as the response.
-        page = read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        root, longest = parse_html(response.text), self.settings.getint("URLLENGTH_LIMIT")
+        page = read_page(root, response.url, self.site, response.encoding, longest=longest)
         self.page_results.keep(page, response)
         return page
 
