@@ -158,9 +158,23 @@ def _one_of(name: str, value: object, choices: Iterable[str]) -> str:
     return text
 
 
+def feed_format(name: str) -> str:
+    """The format of a feed by its name: a file's extension, or what follows ``-:``.
+
+    >>> feed_format("out.JL"), feed_format("-:csv")
+    ('jl', 'csv')
+    """
+    if name.startswith("-:"):
+        return name.removeprefix("-:").lower()
+    ending = "" if name.endswith("/") else PurePosixPath(name).suffix
+    return ending.removeprefix(".").lower()
+
+
 def _feed_file(name: str, value: str) -> str:
-    """A file for a feed of its own, whose format is that of its extension."""
-    ending = "" if value.endswith("/") else PurePosixPath(value).suffix.lower()
-    if value and ending.removeprefix(".") not in FEED_FORMATS:
-        raise ValueError(f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS}")
+    """A file for a feed of its own, or ``-:json`` and the like for standard output."""
+    if value and feed_format(value) not in FEED_FORMATS:
+        raise ValueError(
+            f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS},"
+            " or -:json and the like for standard output"
+        )
     return value

@@ -29,6 +29,7 @@ class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
     allow_private: bool = True
+    confine: bool = False
     contact: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
@@ -46,6 +47,7 @@ class Config:
         """Read and check settings, of a crawl or not yet of one."""
         config = cls(
             allow_private=settings.getbool("TPLSPIDER_ALLOW_PRIVATE", cls.allow_private),
+            confine=settings.getbool("TPLSPIDER_CONFINE", cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),

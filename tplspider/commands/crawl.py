@@ -19,8 +19,10 @@ from tplspider.own_spider import is_ours
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-    from scrapy.crawler import CrawlerProcessBase
+    from scrapy import Spider
+    from scrapy.crawler import Crawler, CrawlerProcessBase
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,8 @@ class Command(CrawlCommand):
 
     _args: tuple[str, ...] = ()
     _process: CrawlerProcessBase | None = None
+    _crawler_of_run: Crawler | None = None
+    _refused: Sequence[str] = ()  # the names of settings that a job may not give
 
     def short_desc(self) -> str:
         # Scrapy lists commands of installed packages everywhere, also those that need a project.
@@ -47,10 +51,6 @@ class Command(CrawlCommand):
             print('Use "scrapy" to see available commands')
             sys.exit(2)
         super().add_options(parser)
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().process_options(args, opts)
-        self._args = tuple(args)
 
     @property
     def crawler_process(self) -> CrawlerProcessBase | None:
@@ -73,15 +73,36 @@ class Command(CrawlCommand):
         except Exception:  # noqa: BLE001 - Scrapy's own command meets it again
             return False
 
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings
+        # Before they are in force: a setting can name any code, and the file of the log.
+        if (allowed := self.settings.get("TPLSPIDER_JOB_SETTINGS")) is not None:
+            from tplspider.confined import split_settings
+
+            opts.set, self._refused = split_settings(opts.set, allowed)
+        super().process_options(args, opts)
+        self._args = tuple(args)
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        self._crawler_of_run = super()._create_crawler(spidercls)
+        return self._crawler_of_run
+
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.exit_status import exit_status
+        from tplspider.harmless_log import guard_log
+
         assert self.crawler_process
+        guard_log()
         spider_class = self.crawler_process.spider_loader.load(args[0])
         try:
-            from tplspider.harmless_log import guard_log
-
-            guard_log()
+            if self._refused:
+                names = ", ".join(self._refused)
+                raise ValueError(f"settings that jobs may not give here: {names}")  # noqa: TRY301
             spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
         except ValueError as error:
             logger.error(error)  # noqa: TRY400 - one line
             raise UsageError(str(error), print_help=False) from None
         super().run(args, opts)
+        if self._crawler_of_run:
+            self.exitcode = self.exitcode or exit_status(self._crawler_of_run)

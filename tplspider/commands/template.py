@@ -51,6 +51,7 @@ class Command(BaseRunSpiderCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
         from tplspider.credentials import without_credentials
+        from tplspider.exit_status import exit_status
         from tplspider.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -63,7 +64,7 @@ class Command(BaseRunSpiderCommand):
         if opts.n is not None:
             arguments["n"] = opts.n
         try:
-            TemplateCandidatesSpider.check_arguments(arguments, self.settings)
+            TemplateCandidatesSpider.check_arguments(arguments, self.settings, printed="the text")
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from None
         templates: list[PageTemplate] = []
@@ -87,6 +88,7 @@ class Command(BaseRunSpiderCommand):
             why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
             address = harmless(without_credentials(args[0]))
             print(f"No template for {address}: {why}", file=sys.stderr)
+        self.exitcode = self.exitcode or exit_status(crawler)
 
 
 def _why_none(summary: CandidateSearch) -> str:
