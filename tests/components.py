@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from scrapy.resolver import CachingThreadedResolver
@@ -12,7 +13,10 @@ from twisted.internet.error import DNSLookupError
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
@@ -38,6 +42,23 @@ class ItemDroppingMiddleware(BaseSpiderMiddleware):
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         return None
+
+
+class CancellingMiddleware:
+    """Cancels the first request with the words of the setting CANCELLED in its address."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler.settings["CANCELLED"])
+
+    def process_request(self, request: Request) -> None:
+        task = asyncio.current_task()
+        if task and self._words and self._words in request.url:
+            self._words = ""
+            asyncio.get_running_loop().call_later(0.3, task.cancel)
 
 
 class StumblingSpider(TemplateCandidatesSpider):

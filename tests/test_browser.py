@@ -221,9 +221,9 @@ def test_what_is_missing_is_named(
 ) -> None:
     monkeypatch.setattr(browser, "find_spec", lambda name: None)
     browser.check_settings(Settings())
-    with pytest.raises(ValueError, match=r"pip install -r requirements-browser\.txt"):
+    with pytest.raises(ValueError, match=r"pip install scrapy-playwright$"):
         browser.check_settings(Settings(given))
-    with pytest.raises(ValueError, match=r"pip install -r requirements-browser\.txt"):
+    with pytest.raises(ValueError, match=r"pip install scrapy-playwright$"):
         browser.BrowserMiddleware.from_crawler(get_crawler(settings_dict=given))
 
 

@@ -81,7 +81,7 @@ def test_a_signal(serve: Callable[..., FixtureServer], tmp_path: Path, sent: int
     [
         ({"CLOSESPIDER_PAGECOUNT": "40"}, {}, "closespider_pagecount"),
         ({"CLOSESPIDER_TIMEOUT": "8"}, {}, "closespider_timeout"),
-        ({}, {"max_seconds": 8.5}, "closespider_timeout"),
+        ({}, {"max_seconds": 8.5}, "max_seconds"),
         ({"TPLSPIDER_IN_FLIGHT": "4", "CLOSESPIDER_PAGECOUNT": "40"}, {}, "closespider_pagecount"),
     ],
 )
@@ -112,4 +112,4 @@ def test_before_the_key_page_has_come(
     assert done.code == 0
     assert done.candidates == []
     assert done.summary["key_outcome"] == "not-loaded"
-    assert done.summary["reason"] == done.finish_reason == "closespider_timeout"
+    assert done.summary["reason"] == done.finish_reason == "max_seconds"

@@ -191,7 +191,7 @@ def test_texts(corpus: Path) -> None:
     absent = [name for name in EXTRACTORS if find_spec(name) is None]
     assert [name for name in EXTRACTORS if name not in table] == absent
     if absent:
-        line = f"left out: {', '.join(absent)} (pip install -r requirements-eval.txt)"
+        line = f"left out: {', '.join(absent)} (pip install justext "
         assert line in done.log
     assert "main text" not in table1(corpus, "--extractors=none").stdout
 
@@ -241,7 +241,7 @@ def test_a_plot_without_matplotlib(corpus: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "matplotlib, which is not installed: pip install -r requirements-eval.txt" in done.stderr
+    assert "--plot needs matplotlib: pip install matplotlib" in done.stderr
 
 
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])

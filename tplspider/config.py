@@ -6,8 +6,10 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy.utils.misc import load_object
+
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
-from tplspider.profiles import PROFILE_PRIORITY, profile_settings
+from tplspider.profiles import apply_profile
 
 if TYPE_CHECKING:
     from typing import Self
@@ -60,15 +62,12 @@ class Config:
         return config
 
 
-def apply_profile(settings: BaseSettings) -> None:
-    """Put the profile that TPLSPIDER_PROFILE names in force."""
-    if profile := settings.get("TPLSPIDER_PROFILE"):
-        settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
-
-
 def adapt_settings(settings: BaseSettings) -> None:
     """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
     apply_profile(settings)
+    # A project that does not name the add-on has it all the same, for this spider alone.
+    addon = load_object("tplspider.addon.Addon")  # by name: it imports this module
+    settings.setdefault_in_component_priority_dict("ADDONS", addon, 500)
     in_flight = Config.of(settings).in_flight
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:

@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import CloseSpider
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
 from tplspider import signals
 from tplspider.items import CandidateSearch
 from tplspider.results import KEY_PAGE_UNUSABLE
+from tplspider.under_way import RequestsUnderWay
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import CallLaterResult
 
     from tplspider.search import SubdigraphSearch, Visit
+    from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
+
+MAX_SECONDS = "max_seconds"
 
 
 class CliqueTracker:
@@ -35,6 +41,8 @@ class CliqueTracker:
         self.crawler = crawler
         self._reason = ""
         self._closing = False
+        self._finished: Deferred[None] | None = None  # fires when the last results are out
+        self._timer: CallLaterResult | None = None
         for handler, signal in (
             (self.search_started, signals.search_started),
             (self.link_settled, signals.link_settled),
@@ -44,6 +52,7 @@ class CliqueTracker:
             (self.item_left, scrapy_signals.item_error),
             (self.spider_opened, scrapy_signals.spider_opened),
             (self.spider_idle, scrapy_signals.spider_idle),
+            (self.spider_closed, scrapy_signals.spider_closed),
         ):
             crawler.signals.connect(handler, signal=signal)
 
@@ -51,7 +60,7 @@ class CliqueTracker:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    def spider_opened(self, spider: Spider) -> None:
+    def spider_opened(self, spider: TemplateCandidatesSpider) -> None:
         """See to it that nothing closes the spider before the results so far are out.
 
         Scrapy has no signal for that moment: when it tells that a spider closes, the pipelines are
@@ -61,13 +70,26 @@ class CliqueTracker:
         close_spider_async = engine.close_spider_async
 
         async def close_with_results(*, reason: str = "cancelled") -> None:
-            await self._finish_early(spider, reason)
+            if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
+                under_way.cancel()
+            # Whoever wants to close it as well, a second limit or a signal, waits for the results.
+            if self._finished is None:
+                self._finished = deferred_from_coro(self._finish_early(spider, reason))
+            out: Deferred[None] = Deferred()
+            self._finished.addBoth(lambda _: out.callback(None))
+            await maybe_deferred_to_future(out)
             await close_spider_async(reason=reason)
 
         engine.close_spider_async = close_with_results  # type: ignore[method-assign]  # no signal
+        if seconds := spider.arguments.max_seconds:
+            self._timer = call_later(seconds, self._close, MAX_SECONDS)
 
-    async def _finish_early(self, spider: Spider, reason: str) -> None:
-        if self._reason or not hasattr(spider, "finish_early"):
+    def spider_closed(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    async def _finish_early(self, spider: TemplateCandidatesSpider, reason: str) -> None:
+        if self._reason:
             return
         self._closing = True
         try:
@@ -75,6 +97,9 @@ class CliqueTracker:
                 await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
         except Exception:
             logger.exception("The results so far cannot be given")
+
+    def _close(self, reason: str) -> None:
+        deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def search_started(self, search: SubdigraphSearch, links: int, unparsable: int) -> None:
         logger.info("Key page %s: %d links", search.key_page.url, links)
@@ -120,7 +145,7 @@ class CliqueTracker:
     def item_left(self, item: Any) -> None:
         if isinstance(item, CandidateSearch) and self._reason and not self._closing:
             self._closing = True
-            deferred_from_coro(self.crawler.engine.close_spider_async(reason=self._reason))
+            self._close(self._reason)
 
     def spider_idle(self) -> None:
         # Reached only when somebody's middleware or pipeline made something else of the summary.

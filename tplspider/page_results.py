@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+HURRIED_SECONDS = 5
+
 
 class PageResults:
     """Keeps pages as they come, if their template or their files are asked for.
@@ -59,15 +61,24 @@ class PageResults:
         if self._template or self._folder:
             self._kept.keep(page, response)
 
-    def items(self, key_url: str, search: SubdigraphSearch | None) -> Iterator[PageTemplate]:
-        """Write the files and give the template; *search* is None where there was no key page."""
+    def items(
+        self, key_url: str, search: SubdigraphSearch | None, *, hurried: bool = False
+    ) -> Iterator[PageTemplate]:
+        """Write the files and give the template; *search* is None where there was no key page.
+
+        A crawl that is ended early cannot wait for long: *hurried*, there is a limit of time.
+        """
         if not self._template and not self._folder:
             return
         try:
             pages = self._pages(search) if search else []
             if self._folder:
                 self._save(pages)
-            found = self._extract(key_url, pages) if self._template else None
+            seconds = HURRIED_SECONDS if hurried else None
+            found = self._extract(key_url, pages, seconds) if self._template else None
+        except TimeoutError as error:
+            logger.warning("No template for %s: %s", key_url, error)
+            return
         except Exception:
             logger.exception("The template of %s cannot be extracted", key_url)
             return
@@ -105,14 +116,16 @@ class PageResults:
         else:
             logger.info("%d pages saved in %s", len(pages), self._folder)
 
-    def _extract(self, key_url: str, pages: list[KeptPage]) -> PageTemplate | None:
+    def _extract(
+        self, key_url: str, pages: list[KeptPage], seconds: float | None
+    ) -> PageTemplate | None:
         key = next((page for page in pages if not page.link), None)
         members = [PageSource(page.url, page.html) for page in pages if page.link]
         if key is None or not members:
             logger.info("No template for %s: there is no page to compare it with", key_url)
             return None
         logger.info("Comparing the key page with %d pages", len(members))
-        found = extract_template(PageSource(key.url, key.html), members)
+        found = extract_template(PageSource(key.url, key.html), members, seconds=seconds)
         if found:
             logger.info("The template is %.0f%% of the key page", 100 * found.template_share)
         return found

@@ -9,12 +9,12 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
-from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import Address, identity
 from tplspider.links import get_links
 from tplspider.outcomes import response_reason
 from tplspider.page import Page, read_page
+from tplspider.redirect_targets import meta_refresh
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
 from tplspider.tree import parse_html
@@ -168,12 +168,11 @@ class SavedSite:
         if reason:
             return reason
         assert isinstance(response, HtmlResponse)
-        delay, target = get_meta_refresh(response, ignore_tags=["noscript"])
-        if target and delay is not None and delay <= _LONGEST_DELAY:
-            address = _address(target)
-            if address.identity != identity(url):
-                return address
-        return response
+        delay, target = meta_refresh(response, ["noscript"]) or (0.0, url)
+        address = _address(target)
+        return (
+            address if delay <= _LONGEST_DELAY and address.identity != identity(url) else response
+        )
 
 
 def _address(url: str) -> Address:

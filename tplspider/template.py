@@ -7,6 +7,8 @@ import logging
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
@@ -17,7 +19,7 @@ from tplspider.tree import find_all, parse_html
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 logger = logging.getLogger(__name__)
@@ -55,13 +57,16 @@ class Comparison:
         ]
 
 
-def extract_template(key: PageSource, pages: Iterable[PageSource]) -> PageTemplate | None:
+def extract_template(
+    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
+) -> PageTemplate | None:
     """The template of the key page and what is left of it, given pages that share the template.
 
     None if no page tells anything about the key page: without another page there is no evidence.
+    Raises TimeoutError when comparing the pages takes longer than *seconds*.
     """
     pages = list(pages)
-    comparison = compare(key, pages)
+    comparison = compare(key, pages, seconds=seconds)
     if comparison is None:
         why = (
             "the others are copies of it, or have nothing in common with it" if pages else "no page"
@@ -83,24 +88,40 @@ def extract_template(key: PageSource, pages: Iterable[PageSource]) -> PageTempla
     )
 
 
-def compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
+def compare(
+    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
+) -> Comparison | None:
     """Which elements of the key page are template; None if there is no evidence.
 
     A page that is the key page once more proves nothing, and neither does one that has nothing in
     common with it but its ``body``: an empty page, or something that is no HTML.
     """
     with _without_collector():
-        return _compare(key, pages)
+        return _compare(key, pages, _time_limit(seconds))
 
 
-def _compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
+def _time_limit(seconds: float | None) -> Callable[[], None]:
+    """What raises TimeoutError once the time is up, for places that come by often."""
+    end = inf if seconds is None else monotonic() + seconds
+
+    def check() -> None:
+        if monotonic() > end:
+            raise TimeoutError(f"comparing the pages takes more than {seconds:g} s")
+
+    return check
+
+
+def _compare(
+    key: PageSource, pages: Iterable[PageSource], check_time: Callable[[], None]
+) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
     mappings = []
     others = []
     for page in pages:
+        check_time()
         other = flatten(parse_html(page.html), page.url, vocabulary)
-        mapping = TreeMapping(flat, other).mapped
+        mapping = TreeMapping(flat, other, check_time).mapped
         is_copy = (
             len(other.tags) == len(flat.tags) and min(mapping) == 0 and other.loose == flat.loose
         )
@@ -114,6 +135,7 @@ def _compare(key: PageSource, pages: Iterable[PageSource]) -> Comparison | None:
         others.append(other)
     if not mappings:
         return None
+    check_time()
     template = vote(flat, mappings)
 
     def is_own(element: int) -> bool:

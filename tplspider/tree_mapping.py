@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tplspider.common_subsequence import common_subsequence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tplspider.flat_page import FlatPage
     from tplspider.tree import Element
 
@@ -22,17 +24,20 @@ class TreeMapping:
 
     Identical subtrees map as they stand. Of other elements, the children are aligned in order, so
     that what they have in common weighs most, and only aligned pairs are looked into.
+    *check_time* is called now and then; it may raise an exception to put an end to it.
     """
 
-    def __init__(self, key: FlatPage, other: FlatPage) -> None:
+    def __init__(
+        self, key: FlatPage, other: FlatPage, check_time: Callable[[], None] | None = None
+    ) -> None:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
         self._bags: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]] = ({}, {})
         self._samples: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
-        self._map()
+        self._map(check_time)
 
-    def _map(self) -> None:
+    def _map(self, check_time: Callable[[], None] | None) -> None:
         key, other, mapped = self.key, self.other, self.mapped
         stack = [(0, 0)]
         while stack:
@@ -43,6 +48,8 @@ class TreeMapping:
                 continue
             mapped[a] = b
             if key.ends[a] > a + 1 and other.ends[b] > b + 1:
+                if check_time:
+                    check_time()
                 stack += self._align(key.children[a], other.children[b])
 
     def _align(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:

@@ -1,28 +1,77 @@
-"""``scrapy crawl``, which checks the spider's arguments before anything starts."""
+"""``scrapy crawl``, which checks the arguments of our spider before anything starts.
+
+Where this package is installed it takes the place of Scrapy's own command, in every project. So it
+turns into that command, and nothing of ours is left, unless the spider is one of ours.
+"""
 
 from __future__ import annotations
 
 import logging
+import sys
 from typing import TYPE_CHECKING
 
+from scrapy.cmdline import _get_project_only_cmds, _print_header
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
+from scrapy.utils.project import inside_project
+
+from tplspider.own_spider import is_ours
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from scrapy import Spider
-    from scrapy.crawler import Crawler
+    from scrapy.crawler import Crawler, CrawlerProcessBase
 
 logger = logging.getLogger(__name__)
 
 
 class Command(CrawlCommand):
-    """Scrapy's own command; a spider with a ``check_arguments`` method has it called first."""
+    """Scrapy's own command; if the spider is ours, its arguments are checked first."""
 
-    _refused: Sequence[str] = ()  # the names of settings that a job may not give
+    _args: tuple[str, ...] = ()
+    _process: CrawlerProcessBase | None = None
     _crawler_of_run: Crawler | None = None
+    _refused: Sequence[str] = ()  # the names of settings that a job may not give
+
+    def short_desc(self) -> str:
+        # Scrapy lists commands of installed packages everywhere, also those that need a project.
+        where = "" if inside_project() else " (inside a project)"
+        return super().short_desc() + where
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Outside of a project, say what Scrapy says of its own command there."""
+        if not inside_project():
+            assert self.settings is not None
+            _print_header(self.settings, inproject=False)
+            names = sorted({*_get_project_only_cmds(self.settings), "crawl"})
+            print("The crawl command is not available from this location.")
+            print(f"These commands are only available from within a project: {', '.join(names)}.\n")
+            print('Use "scrapy" to see available commands')
+            sys.exit(2)
+        super().add_options(parser)
+
+    @property
+    def crawler_process(self) -> CrawlerProcessBase | None:
+        """What runs the crawl and loads the spider. Scrapy sets it right before it calls run()."""
+        return self._process
+
+    @crawler_process.setter
+    def crawler_process(self, process: CrawlerProcessBase | None) -> None:
+        self._process = process
+        if process and not self._spider_is_ours(process):
+            # Not even a traceback shows that this command was here.
+            self.__class__ = CrawlCommand  # type: ignore[assignment]  # what it is derived from
+            self.crawler_process = process
+
+    def _spider_is_ours(self, process: CrawlerProcessBase) -> bool:
+        if len(self._args) != 1:
+            return False
+        try:
+            return is_ours(process.spider_loader.load(self._args[0]))
+        except Exception:  # noqa: BLE001 - Scrapy's own command meets it again
+            return False
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings
@@ -32,31 +81,28 @@ class Command(CrawlCommand):
 
             opts.set, self._refused = split_settings(opts.set, allowed)
         super().process_options(args, opts)
+        self._args = tuple(args)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         self._crawler_of_run = super()._create_crawler(spidercls)
         return self._crawler_of_run
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.crawler_process
-        loader = self.crawler_process.spider_loader
-        if len(args) == 1 and args[0] in loader.list():
-            fault = self._fault(loader.load(args[0]), opts.spargs)
-            if fault:
-                logger.error(fault)
-                raise UsageError(fault, print_help=False)
-        super().run(args, opts)
-        watch = getattr(self._crawler_of_run and self._crawler_of_run.spider, "output_watch", None)
-        if watch and watch.any_lost:
-            self.exitcode = 1
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.exit_status import exit_status
+        from tplspider.harmless_log import guard_log
 
-    def _fault(self, spider_class: type[Spider], arguments: dict[str, str]) -> str:
-        check = getattr(spider_class, "check_arguments", None)
-        if self._refused:
-            return f"settings that jobs may not give here: {', '.join(self._refused)}"
+        assert self.crawler_process
+        guard_log()
+        spider_class = self.crawler_process.spider_loader.load(args[0])
         try:
-            if check:
-                check(arguments, self.settings)
+            if self._refused:
+                names = ", ".join(self._refused)
+                raise ValueError(f"settings that jobs may not give here: {names}")  # noqa: TRY301
+            spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
         except ValueError as error:
-            return str(error)
-        return ""
+            logger.error(error)  # noqa: TRY400 - one line
+            raise UsageError(str(error), print_help=False) from None
+        super().run(args, opts)
+        if self._crawler_of_run:
+            self.exitcode = self.exitcode or exit_status(self._crawler_of_run)

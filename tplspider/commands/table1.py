@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 class Command(ScrapyCommand):
     """Searches the sites from their files, extracts templates and compares them with the labels."""
 
-    requires_project = True
     requires_crawler_process = False
 
     def syntax(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -18,14 +17,12 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate
 
 
-# What would steer the terminal, or turn the direction of what follows.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
 class Command(BaseRunSpiderCommand):
-    """Runs the real spider on a page; what it writes beside the answer goes to standard error."""
+    """Runs the real spider on a page; what it writes beside the answer goes to standard error.
 
-    requires_project = True
+    It needs no project. In another project it goes by its settings, but what it prints is not for
+    the pipelines and feeds of that project.
+    """
 
     def syntax(self) -> str:
         return "[options] <url>"
@@ -39,18 +36,28 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.profiles import apply_default_outside_projects, is_own_project
+
         super().process_options(args, opts)
         assert self.settings is not None
+        apply_default_outside_projects(self.settings)
+        if not is_own_project(self.settings):
+            self.settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
         # Above the project's settings, below what -s says on the command line.
         self.settings.set("LOG_LEVEL", "WARNING", priority=30)
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
+        from tplspider.credentials import without_credentials
+        from tplspider.exit_status import exit_status
+        from tplspider.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        guard_log()
         if len(args) != 1:
             raise UsageError("give the address of one page", print_help=False)
         arguments = {**opts.spargs, "url": args[0]}
@@ -74,14 +81,14 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.crawl(crawler, **arguments)
         self.crawler_process.start()
         if templates:
-            _print(templates[0].content_html if opts.html else templates[0].content_text)
+            text = templates[0].content_html if opts.html else templates[0].content_text
+            _print(CONTROLS.sub("", text))
         else:
             self.exitcode = 1
             why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
-            print(f"No template for {args[0]}: {why}", file=sys.stderr)
-        watch = getattr(crawler.spider, "output_watch", None)
-        if watch and watch.any_lost:
-            self.exitcode = 1
+            address = harmless(without_credentials(args[0]))
+            print(f"No template for {address}: {why}", file=sys.stderr)
+        self.exitcode = self.exitcode or exit_status(crawler)
 
 
 def _why_none(summary: CandidateSearch) -> str:
@@ -94,7 +101,6 @@ def _why_none(summary: CandidateSearch) -> str:
 
 def _print(text: str) -> None:
     """Print what a terminal of any encoding can show; who reads it may stop before the end."""
-    text = _CONTROLS.sub("", text)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:

@@ -15,7 +15,8 @@ from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
-from tplspider.config import PRIORITY, Config, adapt_settings, apply_profile
+from tplspider.config import Config, adapt_settings
+from tplspider.credentials import without_credentials
 from tplspider.feeds import add_feeds, plan_outputs
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
@@ -23,6 +24,7 @@ from tplspider.lost_outputs import OutputWatch
 from tplspider.outcomes import failure_reason, response_reason
 from tplspider.page import read_page
 from tplspider.page_results import PageResults
+from tplspider.profiles import apply_profile
 from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
 from tplspider.script_menu import hint
@@ -65,9 +67,11 @@ class TemplateCandidatesSpider(Spider):
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
+        kwargs["url"] = without_credentials(str(kwargs["url"]))
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
         given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
-        super().__init__(name, **{**asdict(self.arguments), **given})
+        checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
+        super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self._links = 0
         self._hint = ""
@@ -84,11 +88,13 @@ class TemplateCandidatesSpider(Spider):
         spider.output_watch = OutputWatch(crawler)
         spider.arguments = replace(spider.arguments, save_html=plan.pages)
         spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
-        if spider.arguments.max_seconds and not crawler.settings.frozen:
-            seconds = spider.arguments.max_seconds
-            crawler.settings.set("CLOSESPIDER_TIMEOUT", seconds, priority=PRIORITY)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search has given its answer."""
+        return self._ended
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -207,7 +213,8 @@ class TemplateCandidatesSpider(Spider):
             )
         else:
             self.search.stop(reason)
-            yield from self._advance()
+            self._announce(self.search)
+            yield from self._end(*self._results(self.search), hurried=True)
 
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
@@ -215,12 +222,13 @@ class TemplateCandidatesSpider(Spider):
         key_identity = identity(url)
         self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
-        links = get_links(root, url, self.site, response.encoding, count)
+        longest = self.settings.getint("URLLENGTH_LIMIT")
+        links = get_links(root, url, self.site, response.encoding, count, longest=longest)
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
         self._hint = "" if rendered else hint(root, self._links)
         self.search = SubdigraphSearch(
-            read_page(root, url, self.site, response.encoding),
+            read_page(root, url, self.site, response.encoding, longest=longest),
             links,
             strategy=STRATEGIES[self.arguments.strategy],
             size=self.arguments.n,
@@ -250,7 +258,12 @@ class TemplateCandidatesSpider(Spider):
                     yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
         self._announce(search)
         if search.reason and not self._ended:
-            yield from self._end(summary(search, self._links, self._hint), candidates(search))
+            yield from self._end(*self._results(search))
+
+    def _results(
+        self, search: SubdigraphSearch
+    ) -> tuple[CandidateSearch, Iterator[TemplateCandidate]]:
+        return summary(search, self._links, self._hint), candidates(search)
 
     def _announce(self, search: SubdigraphSearch) -> None:
         """Let the extensions know of links that were taken into account."""
@@ -275,18 +288,25 @@ class TemplateCandidatesSpider(Spider):
         assert isinstance(response, HtmlResponse)
         assert self.site
         # Not response.selector, whose tree would live as long as the response.
-        page = read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        root, longest = parse_html(response.text), self.settings.getint("URLLENGTH_LIMIT")
+        page = read_page(root, response.url, self.site, response.encoding, longest=longest)
         self.page_results.keep(page, response)
         return page
 
     def _give_up(self, url: str, outcome: str) -> Output:
         yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
 
-    def _end(self, last: CandidateSearch, found: Iterator[TemplateCandidate]) -> Output:
+    def _end(
+        self,
+        last: CandidateSearch,
+        found: Iterator[TemplateCandidate],
+        *,
+        hurried: bool = False,
+    ) -> Output:
         self._ended = True
         self._send(signals.search_ended, summary=last)
         yield from found
-        yield from self.page_results.items(last.key_url, self.search)
+        yield from self.page_results.items(last.key_url, self.search, hurried=hurried)
         yield last
 
     def _send(self, signal: object, **kwargs: Any) -> None:
