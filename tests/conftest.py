@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tplspider.demo.server import Handler, SiteServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# No example fails for being slow: so are some machines.
+hypothesis_settings.register_profile("tplspider", deadline=None)
+hypothesis_settings.load_profile("tplspider")
 
 PROJECT = Path(__file__).parent.parent
 SITES = Path(__file__).parent / "sites"

@@ -139,6 +139,7 @@ class SavedSite:
                 return "offsite-redirect"
             if search.knows(answer.identity, rank):
                 return answer
+            search.follow(rank, answer.identity)
             url = answer.url
         return "bad-response"
 

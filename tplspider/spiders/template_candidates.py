@@ -234,6 +234,7 @@ class TemplateCandidatesSpider(Spider):
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
             in_flight=self.config.in_flight,
+            max_redirects=self.settings.getint("REDIRECT_MAX_TIMES"),
             max_nodes=self.config.max_search_nodes,
         )
         self.page_results.keep(self.search.key_page, response)
