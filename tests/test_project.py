@@ -52,13 +52,15 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 def test_commands_import_nothing_heavy() -> None:
     code = (
-        "import sys; from tplspider.commands import crawl, demo, template;"
-        "print('tplspider.spiders.template_candidates' in sys.modules)"
+        "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
+        "from tplspider.commands import crawl, demo, table1, template;"
+        "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "False"
+    ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
+    assert ours == ["tplspider", "tplspider.own_spider"]
 
 
 def test_the_algorithms_know_nothing_of_scrapy() -> None:
@@ -74,6 +76,25 @@ def test_the_algorithms_know_nothing_of_scrapy() -> None:
 
 def test_public_names_exist() -> None:
     assert all(hasattr(tplspider, name) for name in tplspider.__all__)
+    assert set(tplspider.__all__) <= set(dir(tplspider))
+    with pytest.raises(AttributeError, match="module 'tplspider' has no attribute 'nothing'"):
+        tplspider.nothing  # type: ignore[attr-defined]  # noqa: B018 - it is not there
+
+
+def test_a_function_with_the_name_of_its_module() -> None:
+    """It is the function that the package gives, whatever was imported before."""
+    code = (
+        "import tplspider.sort_links, tplspider.strategies; from tplspider import *;"
+        "print(sort_links.__name__, tplspider.sort_links.__name__, Site.__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-Werror", "-c", code],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["sort_links", "sort_links", "Site"]
 
 
 def test_the_spider_as_a_class() -> None:
