@@ -84,12 +84,6 @@ def test_the_spider_as_a_class() -> None:
         TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/", nn="4")
 
 
-@pytest.mark.parametrize("value", ["0", "-1"])
-def test_settings_are_checked(value: str) -> None:
-    with pytest.raises(ValueError, match=f"TPLSPIDER_MAX_SEARCH_NODES={value}: expected 1 or more"):
-        get_crawler(TemplateCandidatesSpider, {"TPLSPIDER_MAX_SEARCH_NODES": value})
-
-
 def test_the_readme_starts_with_the_two_commands() -> None:
     readme = (PROJECT / "README.md").read_text("utf-8")
     commands = re.findall(r"^    (.+)$", readme, re.MULTILINE)
