@@ -217,4 +217,7 @@ def test_joined_addresses_are_those_of_urljoin(path: str) -> None:
     href = f"/{path}".partition("#")[0].strip()
     joined = Resolver("http://example.org/docs/a.html").join(href)
     expected = urljoin("http://example.org/docs/a.html", clean_href(href))
-    assert joined.rstrip("?") == expected.rstrip("?") or "//" in clean_href(href)
+    if clean_href(href).startswith("//"):  # of another host, which may get a slash
+        assert joined.removesuffix("/") == expected.removesuffix("/")
+    else:
+        assert joined.rstrip("?") == expected.rstrip("?")

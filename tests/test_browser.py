@@ -228,8 +228,8 @@ def test_what_is_missing_is_named(
 
 
 @pytest.mark.parametrize("name", ["TPLSPIDER_BROWSER_QUIET", "TPLSPIDER_BROWSER_WAIT"])
-@pytest.mark.parametrize("value", ["0", "-1", "nan"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "soon"])
 def test_times_are_checked(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setattr(browser, "find_spec", lambda name: object())
-    with pytest.raises(ValueError, match=f"{name}={value}: expected a number of seconds above 0"):
+    with pytest.raises(ValueError, match=f"{name}='{value}': expected a number of seconds above 0"):
         browser.check_settings(Settings(PROFILE | {name: value}))

@@ -60,11 +60,9 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     names = [each.name for each in fields(Arguments) if each.name != "credentials"]
     for name in values:
         if name not in names:
-            nearest = get_close_matches(name, names, n=1, cutoff=0) or names
-            raise ValueError(
-                f"unknown argument {name!r}: did you mean {nearest[0]!r}?"
-                f" (arguments: {', '.join(names)})"
-            )
+            near = get_close_matches(name.lower(), names, n=1)
+            guess = f": did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown argument {name!r}{guess} (arguments: {', '.join(names)})")
     if not str(values.get("url") or "").strip():
         raise ValueError("no key page: give its address with -a url=https://example.org/page")
     url = check_url(str(values["url"])).partition("#")[0]

@@ -10,6 +10,7 @@ from scrapy.utils.misc import load_object
 
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.profiles import apply_profile
+from tplspider.setting_values import boolean, seconds, whole_number
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,21 +46,18 @@ class Config:
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:
         """Read and check settings, of a crawl or not yet of one."""
-        config = cls(
-            allow_private=settings.getbool("TPLSPIDER_ALLOW_PRIVATE", cls.allow_private),
-            confine=settings.getbool("TPLSPIDER_CONFINE", cls.confine),
+        return cls(
+            allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
+            confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
-            in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),
-            max_search_nodes=settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes),
-            retry_after_max=settings.getfloat("TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
-            template=settings.getbool("TPLSPIDER_TEMPLATE", cls.template),
+            in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
+            max_search_nodes=whole_number(
+                settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
+            ),
+            retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
+            template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
-        for name in ("in_flight", "max_search_nodes"):
-            if getattr(config, name) < 1:
-                setting, value = f"TPLSPIDER_{name.upper()}", getattr(config, name)
-                raise ValueError(f"{setting}={value}: expected 1 or more")
-        return config
 
 
 def adapt_settings(settings: BaseSettings) -> None:

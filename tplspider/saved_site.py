@@ -46,6 +46,14 @@ def find_file(folder: Traversable, path: str) -> Traversable | None:
         return None
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; there is none with a name that is too long to be one."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 class SavedSite:
     """The website whose document root is a folder; its host is the folder's name."""
 
@@ -58,8 +66,11 @@ class SavedSite:
         self._files: list[Path] | None = None
 
     def read(self, file: Traversable) -> bytes:
-        """What a file holds."""
-        return file.read_bytes()
+        """What a file holds; an OSError names it, also where the system would not."""
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(file)) from None
 
     def files(self) -> list[Path]:
         """The files that may be pages, by their names, in an order that is the same everywhere."""

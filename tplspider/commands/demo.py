@@ -43,7 +43,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default: 3)")
+        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default 3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
@@ -58,7 +58,6 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.arguments import check_arguments
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -80,7 +79,7 @@ class Command(ScrapyCommand):
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
             try:
-                check_arguments(arguments)
+                TemplateCandidatesSpider.check_arguments(arguments, self.settings)
             except ValueError as error:
                 raise UsageError(str(error), print_help=False) from None
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)

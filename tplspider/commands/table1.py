@@ -28,26 +28,31 @@ class Command(ScrapyCommand):
         options = parser.add_argument_group(title="Evaluation")
         options.add_argument("--corpus", metavar="DIR", help="folder with a folder for each site")
         options.add_argument(
-            "--sizes", metavar="N", default="3", help="sizes of the CS: 3, 1-8 or 1,3,5 (default 3)"
+            "--sizes",
+            metavar="N",
+            default="3",
+            help="sizes of the CS, like 3, 1-8 or 1,3,5 (default 3)",
         )
         options.add_argument(
             "--strategies",
             metavar="NAMES",
             default="all",
-            help="strategies and baselines, divided by commas (default: all)",
+            help="strategies and baselines, divided by commas (default all)",
         )
         options.add_argument(
             "--extractors",
             metavar="NAMES",
             default="all",
-            help="extractors of texts to measure beside ours, or none (default: all)",
+            help="extractors of texts to measure beside ours, or none (default all)",
         )
         options.add_argument(
             "--max-loads", metavar="N", default="100", help="loads a search may take (default 100)"
         )
         options.add_argument("--csv", metavar="FILE", help="write the means to FILE")
         options.add_argument("--per-site", metavar="FILE", help="write a row for each site to FILE")
-        options.add_argument("--plot", metavar="FILE", help="draw F1 and loads: .svg or .png")
+        options.add_argument(
+            "--plot", metavar="FILE", help="draw F1 and loads to FILE, .svg or .png"
+        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
