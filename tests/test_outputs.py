@@ -376,9 +376,9 @@ def test_one_line_and_exit_status_2(
         "crawl", "template_candidates", f"-aurl={server.url}", *given, folder=tmp_path
     )
     assert done.code == 2
-    logged, printed = [line for line in done.log.splitlines() if words in line]
-    assert "ERROR" in logged
-    assert ": error: " in printed
+    (line,) = done.log.splitlines()
+    assert line.startswith("scrapy crawl: error: ")
+    assert words in line
     assert "Traceback" not in done.log
     assert done.stdout == ""
     assert server.log == []

@@ -10,7 +10,7 @@ from scrapy.utils.misc import load_object
 
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.profiles import apply_profile
-from tplspider.setting_values import boolean, seconds, whole_number
+from tplspider.setting_values import boolean, one_of, seconds, whole_number
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 # Above the command line (40), which knows nothing of what a search needs.
 PRIORITY = 50
 
+# What TPLSPIDER_FAIL may name: answers that are to be told by the exit status.
+FAILURES = ("unusable", "incomplete")
+
 
 @dataclass(frozen=True)
 class Config:
@@ -32,6 +35,7 @@ class Config:
     allow_private: bool = True
     confine: bool = False
     contact: str = ""
+    fail: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
     max_search_nodes: int = MAX_SEARCH_NODES
@@ -50,6 +54,7 @@ class Config:
             allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
             confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
+            fail=one_of(settings, "TPLSPIDER_FAIL", FAILURES),
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
             max_search_nodes=whole_number(

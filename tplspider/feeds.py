@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,9 @@ def plan_outputs(
     config = Config.of(settings)
     names = OutputNames(settings, config, Fields(spider, settings["FEED_URI_PARAMS"]))
     job = getattr(spider, "job", "")
-    wanted = [*_feeds_of(settings), *_own_feeds(arguments, config.feeds_dir, job)]
+    wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
+    for feed in wanted:
+        _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
     outputs = [names.of(feed, arguments.n + 2) for feed in wanted]
     folder = None
     if arguments.save_html:
@@ -83,26 +86,38 @@ def _feeds_of(settings: BaseSettings) -> Iterator[Feed]:
         feeds.setdefault(str(name), {"format": settings["FEED_FORMAT"]})
     for name, options in feeds.items():
         if not options.keys() & {"item_classes", "item_filter"}:
-            chosen = options.get("fields") or settings["FEED_EXPORT_FIELDS"]
-            options.update(_feed_of(TemplateCandidate), **({"fields": chosen} if chosen else {}))
-        elif not options.get("fields"):
-            # What it asks for, in the same columns also when there is nothing.
-            classes = [load_object(path) for path in options.get("item_classes", ())]
-            if len(classes) == 1 and classes[0] in OURS:
-                options["fields"] = _feed_of(classes[0])["fields"]
+            options["item_classes"] = [TemplateCandidate]
         options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
         yield Feed(f"feed {without_password(name)!r}", name, options)
 
 
-def _own_feeds(arguments: Arguments, folder: str, job: str) -> Iterator[Feed]:
-    """The files that arguments name; and in *folder*, if there is one, two that the *job* names."""
+def _choose_fields(options: dict[str, Any], chosen: Any) -> None:
+    """Give a feed of ours its columns, the same also when there is nothing to write.
+
+    FEED_EXPORT_FIELDS is for all feeds: each takes from it what its items have.
+    """
+    classes = [load_object(path) for path in options.get("item_classes", ())]
+    if options.get("fields") or len(classes) != 1 or classes[0] not in OURS:
+        return
+    names = [field.name for field in fields(classes[0])]
+    if isinstance(chosen, Mapping):
+        wanted: Any = {name: column for name, column in chosen.items() if name in names}
+    else:
+        wanted = [name for name in chosen or () if name in names]
+    options["fields"] = wanted or names
+
+
+def _own_feeds(arguments: Arguments, config: Config, job: str) -> Iterator[Feed]:
+    """The files that arguments name; and in TPLSPIDER_FEEDS_DIR those that the *job* names."""
     if name := arguments.summary:
         yield Feed(f"summary={name!r}", name, _feed_of(CandidateSearch, name), "argument")
     if name := arguments.template:
         yield Feed(f"template={name!r}", name, _feed_of(PageTemplate, name), "argument")
-    if folder:
+    if folder := config.feeds_dir:
         stem = re.sub(r"[^\w.-]", "_", job) or "%(time)s"
         classes: dict[str, type] = {".json": TemplateCandidate, ".summary.json": CandidateSearch}
+        if config.template and not arguments.template:
+            classes[".template.json"] = PageTemplate
         for ending, item_class in classes.items():
             name = f"{stem}{ending}"
             label = f"TPLSPIDER_FEEDS_DIR={folder!r}, {name}"
@@ -118,16 +133,16 @@ def is_asked_for(item_class: type, settings: BaseSettings) -> bool:
     )
 
 
-def _feed_of(item_class: type, file: str = "") -> dict[str, Any]:
-    """What a feed of one kind of items needs; in a *file* of ours, if there is one."""
-    feed: dict[str, Any] = {
+def _feed_of(item_class: type, file: str) -> dict[str, Any]:
+    """What a feed of one kind of items needs, in a file of ours."""
+    return {
         "item_classes": [item_class],
-        "fields": [field.name for field in fields(item_class)],
+        "format": feed_format(file),
+        "encoding": "utf-8",
+        "store_empty": True,
+        "batch_item_count": 0,
+        "overwrite": not file.startswith("-:"),
     }
-    if file:
-        feed |= {"format": feed_format(file), "encoding": "utf-8", "store_empty": True}
-        feed |= {"batch_item_count": 0, "overwrite": not file.startswith("-:")}
-    return feed
 
 
 class CandidateCsvItemExporter(CsvItemExporter):

@@ -36,6 +36,14 @@ def whole_number(settings: BaseSettings, name: str, default: int, *, at_least: i
     return int(number)
 
 
+def one_of(settings: BaseSettings, name: str, choices: tuple[str, ...]) -> str:
+    """A setting that names one of several things; '' where it names none."""
+    value = settings.get(name) or ""
+    if value and value not in choices:
+        raise ValueError(_fault(name, value, f"one of {', '.join(choices)}"))
+    return str(value)
+
+
 def seconds(
     settings: BaseSettings, name: str, default: float, *, above_zero: bool = False
 ) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.cmdline import _get_project_only_cmds, _print_header
 from scrapy.commands.crawl import Command as CrawlCommand
-from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from tplspider.own_spider import is_ours
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler, CrawlerProcessBase
 
 logger = logging.getLogger(__name__)
+
+_OUR_SPIDER = "template_candidates"
 
 
 class Command(CrawlCommand):
@@ -82,6 +84,12 @@ class Command(CrawlCommand):
             opts.set, self._refused = split_settings(opts.set, allowed)
         super().process_options(args, opts)
         self._args = tuple(args)
+        # Here as well as in run(): on a terminal, a wrong argument needs no banner before it.
+        is_known = "tplspider.spiders" in self.settings.getlist("SPIDER_MODULES")
+        if args == [_OUR_SPIDER] and is_known and not self.settings.get("LOG_FILE"):
+            self._check(
+                load_object("tplspider.spiders.template_candidates.TemplateCandidatesSpider"), opts
+            )
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         self._crawler_of_run = super()._create_crawler(spidercls)
@@ -89,20 +97,29 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.exit_status import exit_status
+        from tplspider.exit_status import LOST, exit_status
         from tplspider.harmless_log import guard_log
 
         assert self.crawler_process
         guard_log()
-        spider_class = self.crawler_process.spider_loader.load(args[0])
         try:
-            if self._refused:
-                names = ", ".join(self._refused)
-                raise ValueError(f"settings that jobs may not give here: {names}")  # noqa: TRY301
-            spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
-        except ValueError as error:
-            logger.error(error)  # noqa: TRY400 - one line
-            raise UsageError(str(error), print_help=False) from None
-        super().run(args, opts)
+            self._check(self.crawler_process.spider_loader.load(args[0]), opts)
+            super().run(args, opts)
+        except KeyboardInterrupt:
+            logger.error("Ended before the search had begun: nothing was requested or written")  # noqa: TRY400
+            self.exitcode = LOST
+            return
         if self._crawler_of_run:
             self.exitcode = self.exitcode or exit_status(self._crawler_of_run)
+
+    def _check(self, spider_class: type[Spider], opts: argparse.Namespace) -> None:
+        from tplspider.exit_status import refuse
+
+        assert self.settings is not None
+        if self._refused:
+            names = ", ".join(self._refused)
+            refuse("crawl", f"settings that jobs may not give here: {names}", self.settings)
+        try:
+            spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
+        except ValueError as error:
+            refuse("crawl", error, self.settings)

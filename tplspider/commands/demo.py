@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import signals
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 
 from tplspider.harmless_log import guard_log, harmless
 
@@ -59,10 +58,12 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.demo.server import KEY_PAGE, SiteServer
+        from tplspider.exit_status import refuse
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        assert self.settings is not None
         guard_log()
         found: list[TemplateCandidate] = []
         summaries: list[CandidateSearch] = []
@@ -81,7 +82,7 @@ class Command(ScrapyCommand):
             try:
                 TemplateCandidatesSpider.check_arguments(arguments, self.settings)
             except ValueError as error:
-                raise UsageError(str(error), print_help=False) from None
+                refuse("demo", error, self.settings)
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
             crawler.signals.connect(keep, signal=signals.item_scraped)
             self.crawler_process.crawl(crawler, **arguments)

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -67,10 +66,12 @@ class Command(ScrapyCommand):
             write_sites,
         )
         from tplspider.evaluation.text_extractors import INSTALL, load_extractors
+        from tplspider.exit_status import LOST, refuse
         from tplspider.labelled_site import CorpusError
 
+        assert self.settings is not None
         if args:
-            raise UsageError(f"unexpected {' '.join(args)!r}", print_help=False)
+            refuse("table1", f"unexpected {' '.join(args)!r}", self.settings)
         try:
             plan = make_plan(
                 corpus=opts.corpus,
@@ -85,7 +86,7 @@ class Command(ScrapyCommand):
             if not measured.results:
                 raise CorpusError(f"--corpus {opts.corpus}: there is no site in it")
         except ValueError as error:
-            raise UsageError(str(error), print_help=False) from None
+            refuse("table1", error, self.settings)
         rows = mean_rows(measured.results)
         print(table_1(rows))
         if measured.texts:
@@ -101,4 +102,5 @@ class Command(ScrapyCommand):
             if opts.plot:
                 draw(opts.plot, rows)
         except OSError as error:
-            raise UsageError(str(error), print_help=False) from None
+            print(f"scrapy table1: error: {error}", file=sys.stderr)
+            self.exitcode = LOST
