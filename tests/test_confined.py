@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,8 +57,8 @@ def fault(settings: Settings, **arguments: str) -> str:
 
 def test_every_argument_that_names_a_file_is_known() -> None:
     """Whatever comes later that names a file or folder belongs to FILES, and is confined."""
-    others = ("url", "n", "strategy", "scope", "max_loads", "max_seconds")
-    assert (*others, *FILES) == tuple(Arguments.__dataclass_fields__)
+    others = {"url", "n", "strategy", "scope", "max_loads", "max_seconds", "credentials"}
+    assert {field.name for field in fields(Arguments)} - others == set(FILES)
 
 
 @pytest.mark.parametrize("chosen", ["as the settings", "by name"])
@@ -207,7 +208,7 @@ def test_a_crawl(
     ):
         code, log = run(option)
         assert code == 2
-        assert len([line for line in log.splitlines() if words in line]) == 2
+        assert len([line for line in log.splitlines() if words in line]) == 1
     assert server.log == []
     assert list(tmp_path.iterdir()) == []
     assert run("-asummary=sub/s.json", "-asave_html=pages")[0] == 0
