@@ -194,6 +194,45 @@ def test_the_guard_holds_in_other_projects(project: Project, serve: Serve) -> No
     assert inside.log == []
 
 
+BOTH = """
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.utils.project import get_project_settings
+
+process = AsyncCrawlerProcess(get_project_settings())
+process.crawl("template_candidates", url="{public}/", scope="domain", n=9)
+process.crawl("other", urls="{public}/slow {private}/a {private}/b")
+process.start()
+"""
+
+
+def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
+    """The search is guarded; the look-ups of the other, at the same time, are not judged."""
+
+    def slow(request: Handler) -> None:
+        time.sleep(0.3)
+        request.answer(200, b"<p>slow</p>", Content_Type="text/html", Connection="close")
+
+    server, inside = serve("menu"), serve("menu", {"/a": slow, "/b": slow})
+    public, private = at(server, "www.example.com"), at(inside, "loopback.example.com")
+    links = [f"/page{number}" for number in range(8)]
+    server.routes = {
+        "/": html(*links, f"{private}/link"),
+        "/slow": slow,
+        **dict.fromkeys(links, slow),
+    }
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]\nCONCURRENT_REQUESTS = 1')
+    project.set("".join(f"{name} = {value!r}\n" for name, value in INTERNET.items()))
+    project.write("both.py", BOTH.format(public=public, private=private))
+    done = project.python("both.py")
+    assert re.findall(r"END \S+/(\w+) (\w+)", done.log) == [
+        ("slow", "200"),
+        ("a", "200"),
+        ("b", "200"),
+    ]
+    assert f"{private}/link: no page (private-address)" in done.log
+    assert "/link" not in inside.log
+
+
 def test_robots_txt_is_not_obeyed_where_it_is_not(project: Project, serve: Serve) -> None:
     server = serve("menu")
     project.set("ROBOTSTXT_OBEY = False")
