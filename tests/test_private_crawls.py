@@ -176,7 +176,8 @@ def test_requests_of_others_are_not_judged(serve: Serve, tmp_path: Path) -> None
         target: REFUSED,
     }
     assert connected_to(done) == {PUBLIC, "127.0.0.1"}
-    assert [server.log.count(path) for path in ("/", "/moved", "/about.html")] == [2, 1, 2]
+    asked = ("/", "/moved", "/about.html", "/robots.txt")
+    assert [server.log.count(path) for path in asked] == [2, 1, 2, 4]
 
 
 def test_a_connection_that_others_open_in_the_meantime(serve: Serve, tmp_path: Path) -> None:
