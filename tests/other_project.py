@@ -61,10 +61,14 @@ class Project:
         self, *arguments: str, settings: Mapping[str, str] = SETTINGS, **variables: str
     ) -> Crawl:
         """Run ``scrapy`` there, as a person would."""
+        options = (f"-s{name}={value}" for name, value in settings.items())
+        return self.python("-m", "scrapy", *arguments, *options, **variables)
+
+    def python(self, *arguments: str, **variables: str) -> Crawl:
+        """Run Python there."""
         paths = [str(self.site)] if self.site else []
         done = subprocess.run(
-            [sys.executable, "-m", "scrapy", *arguments]
-            + [f"-s{name}={value}" for name, value in settings.items()],
+            [sys.executable, *arguments],
             cwd=self.folder,
             env={
                 **os.environ,

@@ -170,6 +170,31 @@ def test_robots_txt_is_kept_to(
     assert server.log == ["/robots.txt", KEY]
 
 
+@needs_chromium
+def test_the_parts_of_a_page_are_guarded(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    """Scripts of a public page get no further than the page itself."""
+    server, inside = serve("alone"), serve("alone", {"/data": html("secret"), "/a": html("a")})
+    private = inside.url.replace("127.0.0.1", "loopback.example.com")
+    script = f"""<a href=/a>a</a><script>
+        const add = () => document.body.insertAdjacentHTML("beforeend", "<a href=/b>b</a>");
+        for (const path of ["{private}/data", "/moved"]) fetch(path).then(add);
+    </script>"""
+    server.routes = {
+        "/": html(script),
+        "/a": html("a page"),
+        "/moved": lambda request: request.answer(302, Location=f"{private}/data"),
+    }
+    settings = {"TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet", "TPLSPIDER_BROWSER_WAIT": "3"}
+    url = server.url.replace("127.0.0.1", "www.example.com")
+    done = crawl(url + "/", PROFILE | settings)
+    assert done.stats["tplspider/browser/rendered"] == "1", done.log
+    assert done.summary["links"] == 1
+    assert "/moved" in server.log
+    assert inside.log == []
+
+
 PUBLIC = Response("http://site.example/", ip_address=ip_address("203.0.114.1"))
 LOCAL = Response("http://site.example/", ip_address=ip_address("127.0.0.1"))
 

@@ -194,6 +194,106 @@ def test_the_guard_holds_in_other_projects(project: Project, serve: Serve) -> No
     assert inside.log == []
 
 
+MIXED = """
+from scrapy import Request
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+class Mixed(TemplateCandidatesSpider):
+    name = "mixed"
+
+    async def start(self):
+        for url in self.settings["OWN_URLS"].split():
+            meta = {"dont_redirect": "stay" in url}
+            yield Request(url, self.own, errback=self.own, meta=meta, priority=9, dont_filter=True)
+        async for request in super().start():
+            yield request
+
+    def own(self, found):
+        found = getattr(found, "value", found)
+        self.logger.info("END %s", getattr(found, "url", None) or getattr(found, "response", found))
+"""
+
+
+def test_requests_of_a_derived_spider_are_its_own(project: Project, serve: Serve) -> None:
+    """Those that it makes beside the search: Scrapy treats them as ever."""
+    server, elsewhere = serve("menu"), serve("menu")
+    other = elsewhere.url.replace("127.0.0.1", "localhost")
+    refresh = f"<meta http-equiv=refresh content='100; url={other}/'>"
+    robots = b"User-agent: tplspider\nDisallow: /docs/guide/one.html\n\nUser-agent: otherbot\n"
+    server.routes = {
+        "/robots.txt": lambda request: request.answer(200, robots + b"Disallow: /shop\n"),
+        "/moved": redirect(f"{other}/about.html"),
+        "/stay": redirect("/about.html"),
+        "/script": redirect("javascript:alert(1)"),
+        "/refresh": html(head=refresh),
+        "/busy": lambda request: request.answer(503, Retry_After="25"),
+    }
+    project.write("other/spiders/mixed.py", MIXED)
+    project.set(OTHER_AGENT + "ROBOTSTXT_OBEY = True\nRETRY_TIMES = 1\nCONCURRENT_REQUESTS = 1")
+    agents = Agents(server)
+    names = ["moved", "stay", "script", "refresh", "busy", "shop", "docs/guide/one.html"]
+    start = time.monotonic()
+    done = project.run(
+        *("crawl", "mixed", f"-aurl={server.url}{KEY}"),
+        settings={**LOOPBACK, "OWN_URLS": " ".join(f"{server.url}/{name}" for name in names)},
+    )
+    assert time.monotonic() - start < 25
+    assert set(re.findall(r"END (.*)", done.log)) == {
+        f"<302 {server.url}/stay>",
+        "Missing scheme in request url: javascript:alert(1)",
+        f"{server.url}/refresh",  # Scrapy stays below METAREFRESH_MAXDELAY
+        f"<503 {server.url}/busy>",
+        "Forbidden by robots.txt",
+        f"{server.url}/docs/guide/one.html",
+        f"{other}/about.html",
+    }
+    assert "Spider closed (complete_subdigraph)" in done.log
+    seen = agents.take()
+    by_us = [path for path, agent in seen if agent == user_agent("")]
+    assert {agent for _, agent in seen} == {user_agent(""), "otherbot/1.0 (+https://other.example)"}
+    assert by_us[:2] == ["/robots.txt", KEY]
+    assert "/docs/guide/one.html" not in by_us
+
+
+BOTH = """
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.utils.project import get_project_settings
+
+process = AsyncCrawlerProcess(get_project_settings())
+process.crawl("template_candidates", url="{public}/", scope="domain", n=9)
+process.crawl("other", urls="{public}/slow {private}/a {private}/b")
+process.start()
+"""
+
+
+def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
+    """The search is guarded; the look-ups of the other, at the same time, are not judged."""
+
+    def slow(request: Handler) -> None:
+        time.sleep(0.3)
+        request.answer(200, b"<p>slow</p>", Content_Type="text/html", Connection="close")
+
+    server, inside = serve("menu"), serve("menu", {"/a": slow, "/b": slow})
+    public, private = at(server, "www.example.com"), at(inside, "loopback.example.com")
+    links = [f"/page{number}" for number in range(8)]
+    server.routes = {
+        "/": html(*links, f"{private}/link"),
+        "/slow": slow,
+        **dict.fromkeys(links, slow),
+    }
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]\nCONCURRENT_REQUESTS = 1')
+    project.set("".join(f"{name} = {value!r}\n" for name, value in INTERNET.items()))
+    project.write("both.py", BOTH.format(public=public, private=private))
+    done = project.python("both.py")
+    assert re.findall(r"END \S+/(\w+) (\w+)", done.log) == [
+        ("slow", "200"),
+        ("a", "200"),
+        ("b", "200"),
+    ]
+    assert f"{private}/link: no page (private-address)" in done.log
+    assert "/link" not in inside.log
+
+
 def test_robots_txt_is_not_obeyed_where_it_is_not(project: Project, serve: Serve) -> None:
     server = serve("menu")
     project.set("ROBOTSTXT_OBEY = False")

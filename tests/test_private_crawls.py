@@ -176,6 +176,19 @@ def test_requests_of_others_are_not_judged(serve: Serve, tmp_path: Path) -> None
         target: REFUSED,
     }
     assert connected_to(done) == {PUBLIC, "127.0.0.1"}
+    asked = ("/", "/moved", "/about.html", "/robots.txt")
+    assert [server.log.count(path) for path in asked] == [2, 1, 2, 4]
+
+
+def test_a_connection_that_others_open_in_the_meantime(serve: Serve, tmp_path: Path) -> None:
+    """The search has asked for the host while it was public, and waits for its turn."""
+    server = serve("menu", {"/first": html()})
+    site = at(server, "rebind1.example.com")
+    urls = [f"{site}/first", f"{OTHERS}{site}/about.html", f"{site}/index.html"]
+    pace = {"CONCURRENT_REQUESTS": "8", "DOWNLOAD_DELAY": "0.5", "ROBOTSTXT_OBEY": "False"}
+    done = ask(*urls, folder=tmp_path, settings={**INTERNET, **pace})
+    assert ends(done) == {urls[0]: "200", urls[1]: "200", urls[2]: REFUSED}
+    assert server.log == ["/first", "/about.html"]
 
 
 def test_a_robots_txt_that_redirects_to_loopback(

@@ -10,7 +10,6 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from scrapy.cmdline import _get_project_only_cmds, _print_header
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
@@ -45,6 +44,9 @@ class Command(CrawlCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Outside of a project, say what Scrapy says of its own command there."""
         if not inside_project():
+            # Not above: if Scrapy renames them, no other command of the environment shall break.
+            from scrapy.cmdline import _get_project_only_cmds, _print_header
+
             assert self.settings is not None
             _print_header(self.settings, inproject=False)
             names = sorted({*_get_project_only_cmds(self.settings), "crawl"})
