@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlparse, urlsplit
 
@@ -26,6 +26,12 @@ C0_CONTROLS_AND_SPACE = "".join(chr(code) for code in range(0x21))
 DEFAULT_PORTS = {"http": 80, "https": 443}
 DOCUMENT = object()  # the root of every tree, above its top-level elements
 UNSEEN = ("script", "style", "noscript", "template")
+FRAME = [
+    *("a", "article", "aside", "body", "center", "div", "font", "footer", "form", "h1", "h2"),
+    *("h3", "header", "img", "input", "li", "main", "nav", "ol", "p", "section", "table", "td"),
+    *("tr", "ul"),
+]
+DECORATION = "0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ «»·•—→©"
 
 bundled_suffix_list = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
@@ -257,15 +263,48 @@ def sort_links(links: list[LiteralLink], key_url: str) -> list[LiteralLink]:
     return [links[i] for i in in_order]
 
 
+# Similarity
+
+
+def frame_pairs(html: str) -> set[tuple[str, str, str, str]]:
+    """The pairs of elements of the frame that follow each other, by tag and class."""
+    frame = " or ".join(f"self::{tag}" for tag in FRAME)
+    elements = parse(html).xpath(f"//*[{frame}]")
+    names = [(element.tag, element.get("class") or "") for element in elements]
+    return {(*one, *two) for one, two in pairwise(names)}
+
+
+def short_texts(html: str) -> set[str]:
+    """The visible texts of at most 40 characters, without what is round their words."""
+    short = [text.strip() for text in text_nodes(html) if len(text.strip()) <= 40]
+    return {" ".join(text.split()).strip(DECORATION) for text in short} - {""}
+
+
+def similarity(key_page: LiteralPage, page: LiteralPage) -> float:
+    """The mean of three shares: how much of what the key page has the other page has, too."""
+    features = [(make(key_page.html), make(page.html)) for make in (frame_pairs, short_texts)]
+    links, others = (
+        {link.identity for link in get_links(one.html, one.url, key_page.url, "host")}
+        for one in (key_page, page)
+    )
+    features.append((links - {identity(page.url)}, others))
+    shares = [len(of & by) / len(of) for of, by in features if of]
+    return sum(shares) / len(shares) if shares else 0
+
+
 # The search
 
 
-def visible_text(html: str) -> str:
-    """The text nodes of a page outside script, style, noscript and template, joined by a space,
-    white space folded."""
+def text_nodes(html: str) -> list[str]:
+    """The text nodes of a page outside script, style, noscript and template."""
     unseen = " or ".join(f"ancestor::{name}" for name in UNSEEN)
-    nodes = parse(html).xpath(f"//text()[not({unseen})]")
-    return " ".join(" ".join(nodes).split())
+    nodes: list[str] = parse(html).xpath(f"//text()[not({unseen})]")
+    return nodes
+
+
+def visible_text(html: str) -> str:
+    """Those nodes, joined by a space, white space folded."""
+    return " ".join(" ".join(text_nodes(html)).split())
 
 
 def is_complete(mutual: dict[int, set[int]], pages: tuple[int, ...]) -> bool:

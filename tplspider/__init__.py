@@ -5,6 +5,7 @@ from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.links import Link, get_links
 from tplspider.page import Page, read_page
 from tplspider.search import SubdigraphSearch, Visit
+from tplspider.similarity import similarity
 from tplspider.site import Site
 from tplspider.sort_links import sort_links
 from tplspider.template import PageSource, extract_template
@@ -28,5 +29,6 @@ __all__ = [
     "identity",
     "parse_html",
     "read_page",
+    "similarity",
     "sort_links",
 ]
