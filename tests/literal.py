@@ -64,7 +64,8 @@ class LiteralAnswer:
     asked: list[str]  # the addresses asked for, in order, the key page first
     members: list[str]  # final addresses, by rank
     member_ranks: list[int]
-    explored: list[dict[str, Any]]  # of each link taken up: rank, link, url, outcome, reason
+    # Of each link taken up: rank, link, url, outcome, reason, missing.
+    explored: list[dict[str, Any]]
 
 
 @dataclass
@@ -354,13 +355,22 @@ def cliques_step(
     return None, largest if len(largest) > len(best) else best
 
 
+def leads(pages: dict[int, Explored], p: int, q: int) -> bool:
+    """Whether the page of rank p links to that of rank q."""
+    return any(name in pages[p].links for name in pages[q].names)
+
+
 def mutual_links(pages: dict[int, Explored]) -> dict[int, set[int]]:
     """For each explored page, by rank, the others that it links to and that link to it."""
+    return {
+        p: {q for q in pages if q != p and leads(pages, p, q) and leads(pages, q, p)} for p in pages
+    }
 
-    def leads(p: int, q: int) -> bool:
-        return any(name in pages[p].links for name in pages[q].names)
 
-    return {p: {q for q in pages if q != p and leads(p, q) and leads(q, p)} for p in pages}
+def missing_links(pages: dict[int, Explored], p: int, cs: list[int]) -> list[list[int]]:
+    """The links that keep the page of rank p out of a CS, the first ten."""
+    both_ways = [pair for q in cs for pair in ([p, q], [q, p])]
+    return [pair for pair in both_ways if not leads(pages, *pair)][:10]
 
 
 def search(
@@ -395,10 +405,14 @@ def search(
         answer.reason = reason
         answer.member_ranks = sorted(members)
         answer.members = [pages[member].url for member in answer.member_ranks]
+        for row in answer.explored:
+            if row["outcome"] == "page" and row["rank"] not in members:
+                row["missing"] = missing_links(pages, row["rank"], answer.member_ranks)
         return answer
 
     for rank, link in enumerate(sort_links(links, key_page.url), start=1):
-        record = {"rank": rank, "link": link.url, "url": link.url, "outcome": "none", "reason": ""}
+        record: dict[str, Any] = {"rank": rank, "link": link.url, "url": link.url}
+        record |= {"outcome": "none", "reason": "", "missing": []}
         original: int | None = None  # the rank of the page that this link duplicates
         final = link.identity
         if final in final_addresses:  # known without a load

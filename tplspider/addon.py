@@ -11,7 +11,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider.address_guard import PrivateAddressMiddleware
 from tplspider.extension import CliqueTracker
-from tplspider.feeds import CandidateCsvItemExporter
+from tplspider.feeds import CandidateCsvItemExporter, CandidateXmlItemExporter
 from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.politeness import CrawlDelay, RetryAfterMiddleware, user_agent
 from tplspider.redirects import SiteMetaRefreshMiddleware, SiteRedirectMiddleware
@@ -42,6 +42,7 @@ class Addon:
         add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", CandidateCsvItemExporter)
+        exporters.setdefault("xml", CandidateXmlItemExporter)
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time

@@ -22,6 +22,7 @@ class TemplateCandidate:
     cs_size: int
     complete: bool
     loads: int
+    similarity: float
 
 
 @dataclass
@@ -41,6 +42,7 @@ class CandidateSearch:
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
+    similarity: float | None = None  # the lowest of the members; None without members
 
 
 @dataclass

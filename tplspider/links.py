@@ -51,7 +51,7 @@ def get_links(
     count: LinkCount | None = None,
 ) -> list[Link]:
     """The paper's getLinks: one entry an identity, in document order, self-links left out."""
-    resolver = _resolver(root, url, encoding)
+    resolver = page_resolver(root, url, encoding)
     seen = {identity(url)}
     read = set()
     links = []
@@ -74,7 +74,7 @@ def get_links(
 
 def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8") -> frozenset[str]:
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
-    resolver = _resolver(root, url, encoding)
+    resolver = page_resolver(root, url, encoding)
     identities = set()
     # Strings alone: an object for each element would cost more than all the rest.
     for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
@@ -96,7 +96,7 @@ def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] 
     return address
 
 
-def _resolver(root: Element, url: str, encoding: str) -> Resolver:
+def page_resolver(root: Element, url: str, encoding: str) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
     page = Resolver(url, encoding)
     bases = (element.get("href") for element in find_all(root, "base"))
