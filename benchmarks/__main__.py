@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import clique_step, extraction, in_flight, read_page, sort_links
+from benchmarks import clique_step, extraction, in_flight, long_hosts, read_page, sort_links
 
 if __name__ == "__main__":
     results = [
@@ -11,6 +11,7 @@ if __name__ == "__main__":
             sort_links.run,
             clique_step.run,
             read_page.run,
+            long_hosts.run,
             extraction.run,
             in_flight.run,
         )

@@ -12,12 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 from tplspider.demo.server import Handler, SiteServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# No test fails because a machine is slow.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 PROJECT = Path(__file__).parent.parent
 SITES = Path(__file__).parent / "sites"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 C0_CONTROLS_AND_SPACE = "".join(chr(code) for code in range(0x21))
 DEFAULT_PORTS = {"http": 80, "https": 443}
 DOCUMENT = object()  # the root of every tree, above its top-level elements
+LONGEST_HOST = 253
 UNSEEN = ("script", "style", "noscript", "template")
 FRAME = [
     *("a", "article", "aside", "body", "center", "div", "font", "footer", "form", "h1", "h2"),
@@ -80,9 +81,14 @@ class Explored:
 # getLinks
 
 
+def without_user(address: str) -> str:
+    """An address without its ``user:password@``."""
+    return re.sub(r"^((?:https?:)?//)[^/?#]*@", r"\1", address, flags=re.IGNORECASE)
+
+
 def identity(address: str) -> str:
     """What two addresses of one link have in common: the canonical form, without fragment."""
-    return canonicalize_url(address, keep_fragments=False)
+    return canonicalize_url(without_user(address), keep_fragments=False)
 
 
 def parse(html: str) -> Any:
@@ -101,9 +107,24 @@ def clean(address: str) -> str:
 
 def resolve(base: str, address: str) -> str:
     """The absolute form of an address found on a page; ValueError when it cannot be parsed."""
-    absolute = urljoin(base, clean(address))
-    _ = urlsplit(absolute).port  # read for the ValueError of a bad port
+    cleaned = clean(address)
+    written = without_user(cleaned)
+    if written != cleaned and re.match(r"(https?:)?//([/?#]|$)", written, re.IGNORECASE):
+        raise ValueError("a user without a host")
+    absolute = urljoin(without_user(base), written)
+    parts = urlsplit(absolute)
+    _ = parts.port  # read for the ValueError of a bad port
+    if len(parts.hostname or "") > LONGEST_HOST:
+        raise ValueError("a host that is too long")
     return absolute
+
+
+def with_canonical_origin(address: str) -> str:
+    """An address as it is written, but for its scheme, host and port."""
+    parts = urlsplit(address)
+    origin = f"{parts.scheme}://{parts.netloc}/"
+    path = parts.path.removeprefix("/")
+    return identity(origin) + path + (f"?{parts.query}" if parts.query else "")
 
 
 def base_address(root: Any, url: str) -> str:
@@ -154,9 +175,11 @@ def get_links(
     scope: str = "host",
     encoding: str = "utf-8",
     root: Any = None,
+    longest: float = math.inf,
 ) -> list[LiteralLink]:
     """The paper's getLinks: the links of a page in document order, none repeated, without
-    self-links and links to other sites."""
+    self-links and links to other sites. An address longer than what may be requested is itself,
+    but for the spelling of its origin."""
     if root is None:
         root = parse(html)
     base = base_address(root, url)
@@ -166,10 +189,15 @@ def get_links(
             continue
         try:
             written = resolve(base, element.get("href")).partition("#")[0]
-            requested = safe_url_string(written, encoding)
-            link = LiteralLink(identity(requested), requested, element)
-            if urlsplit(link.identity).scheme not in DEFAULT_PORTS:
+            if urlsplit(written).scheme not in DEFAULT_PORTS:
                 continue
+            requested = safe_url_string(written, encoding)
+            if len(urlsplit(requested).hostname or "") > LONGEST_HOST:  # in ASCII
+                continue
+            link = LiteralLink(identity(requested), requested, element)
+            if len(written) > longest:
+                as_it_is = with_canonical_origin(written)
+                link = LiteralLink(as_it_is, as_it_is, element)
             if not same_site(link.url, key_url, scope):
                 continue
             if link.identity == identity(url):

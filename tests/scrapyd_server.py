@@ -93,7 +93,9 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 
 @contextmanager
-def running_scrapyd(folder: Path, **options: str) -> Iterator[Scrapyd]:
+def running_scrapyd(
+    folder: Path, variables: dict[str, str] | None = None, **options: str
+) -> Iterator[Scrapyd]:
     """Scrapyd with the configuration of the guide, in an empty folder and on a free port."""
     folder.mkdir()
     port = free_port()
@@ -106,7 +108,10 @@ def running_scrapyd(folder: Path, **options: str) -> Iterator[Scrapyd]:
         process = subprocess.Popen(
             [SCRIPTS / "scrapyd"],
             cwd=folder,
-            env=environment(folder, TPLSPIDER_FEEDS_DIR=str(folder / "items" / "feeds")),
+            env=environment(
+                folder,
+                **{"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})},
+            ),
             stdout=log,
             stderr=log,
         )

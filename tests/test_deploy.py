@@ -86,12 +86,12 @@ def test_the_egg_holds_the_project_and_nothing_else(clone: Path, tmp_path: Path)
         capture_output=True,
     )
     names = set(zipfile.ZipFile(egg).namelist())
-    tracked = git(clone, "ls-files", "tplspider", "settings").splitlines()
+    tracked = git(clone, "ls-files", "tplspider").splitlines()
     metadata = "PKG-INFO SOURCES.txt dependency_links.txt entry_points.txt requires.txt"
     expected = {*tracked, *(f"EGG-INFO/{name}" for name in metadata.split())}
     assert names == expected | {"EGG-INFO/top_level.txt", "EGG-INFO/zip-safe"}
     entry = zipfile.ZipFile(egg).read("EGG-INFO/entry_points.txt").decode()
-    assert "settings = settings.scrapyd" in entry
+    assert "settings = tplspider.profiles.scrapyd" in entry
     assert git(clone, "status", "--porcelain") == ""
     # The demo's website is read from the zipped egg.
     code = "from tplspider.demo.server import SiteServer; print(SiteServer().find('/visit/'))"

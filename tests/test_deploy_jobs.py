@@ -61,6 +61,16 @@ def test_a_job_chooses_settings_and_a_profile(
             {"url": "http://127.0.0.1/", "setting": ["TPLSPIDER_PROFILE=hasty"]},
             "TPLSPIDER_PROFILE='hasty': expected one of ",
         ),
+        (
+            "outside",
+            {"url": "http://127.0.0.1/", "summary": "../../outside.json"},
+            "summary='../../outside.json': expected a relative name inside TPLSPIDER_FEEDS_DIR",
+        ),
+        (
+            "elsewhere",
+            {"url": "http://127.0.0.1/", "save_html": "/tmp"},
+            "save_html='/tmp': expected a relative name inside TPLSPIDER_FEEDS_DIR",
+        ),
     ],
 )
 def test_a_job_with_a_wrong_argument_ends_at_once(
@@ -126,6 +136,32 @@ def test_without_items_dir_and_with_jobs_dir(
             assert server.feed(f"{job}.summary.json")[0]["loads"] == 5
             assert server.log(job).count("JOBDIR is ignored") == 1
         assert not any(path.is_file() for path in (server.folder / "jobs").rglob("*"))
+
+
+def test_a_server_that_says_what_jobs_may_set(
+    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    variables = {"TPLSPIDER_JOB_SETTINGS": "DOWNLOAD_DELAY,TPLSPIDER_ALLOW_PRIVATE,FEEDS"}
+    with running_scrapyd(tmp_path / "scrapyd", variables, items_dir="") as server:
+        assert deploy(clone, server, "production").returncode == 0
+        fields = {"url": site.url + KEY, "summary": "sub/summary-%(n)s.json"}
+        for job, setting, line in (
+            ("free", "TPLSPIDER_CONFINE=False", "may not give here: TPLSPIDER_CONFINE"),
+            ("code", 'EXTENSIONS={"os.abort": 1}', "may not give here: EXTENSIONS"),
+            ("ftp", 'FEEDS={"ftp://127.0.0.1/x.json": {}}', "own configuration does not name it"),
+        ):
+            schedule(server, job, **fields, setting=[*FAST, setting])
+            server.wait(job)
+            log = server.log(job)
+            assert line in log
+            assert "Traceback" not in log
+        assert site.log == []
+        schedule(server, "fine", **fields)
+        server.wait("fine")
+        assert len(server.feed("fine.json")) == 3
+        assert server.feed("sub/summary-3.json") == server.feed("fine.summary.json")
+    assert not (tmp_path / "scrapyd" / "sub").exists()
 
 
 def test_a_job_directory_on_the_command_line(

@@ -113,3 +113,23 @@ def test_before_the_key_page_has_come(
     assert done.candidates == []
     assert done.summary["key_outcome"] == "not-loaded"
     assert done.summary["reason"] == done.finish_reason == "max_seconds"
+
+
+@pytest.mark.parametrize("moment", ["load", "settings", "spider_opened", "engine_started"])
+def test_a_signal_in_the_first_moments(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str
+) -> None:
+    server = serve("menu")
+    settings = {"INTERRUPTED_AT": moment, "EXTENSIONS": '{"components.Interrupted": 1}'}
+    if moment == "load":
+        settings = {"SPIDER_LOADER_CLASS": "components.InterruptedLoader"}
+    done = crawl(server.url + "/docs/guide/four.html", settings)
+    assert "Traceback" not in done.log
+    assert server.log == []
+    if (done.folder / "summary.json").exists():
+        assert done.code == 0
+        assert (done.candidates, done.summary["reason"]) == ([], "shutdown")
+        assert done.summary["key_outcome"] == "not-loaded"
+    else:
+        assert done.code == 1
+        assert done.log.count("Ended before the search had begun") == 1

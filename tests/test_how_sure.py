@@ -152,3 +152,16 @@ def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve, tmp_path: Path) -
     assert done.summary["similarity"] is None
     (empty,) = ET.parse(tmp_path / "feed.xml").iterfind("item/similarity")
     assert empty.text is None
+
+
+def test_a_dead_site_is_told_in_few_lines(crawl: RunCrawl, serve: Serve) -> None:
+    server = serve("menu")
+    server.__exit__(None, None, None)  # nobody listens there any more
+    done = crawl(server.url + KEY, {"RETRY_ENABLED": "False"})
+    assert done.summary["key_outcome"] == "connection"
+    assert [line.partition(" cannot ")[2].partition(":")[0] for line in warnings(done)] == [
+        "be loaded, so nothing is forbidden",
+        "be used (connection)",
+    ]
+    assert "Traceback" not in done.log
+    assert " ERROR" not in done.log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from asker import OTHERS
 from conftest import SITES, Crawl, FixtureServer
 from internet_crawls import (
     GUARD,
@@ -161,6 +162,23 @@ def test_links_of_any_spider(serve: Serve, listener: Listener, tmp_path: Path) -
     assert found == dict.fromkeys(refused, REFUSED)
     assert connected_to(done) == {PUBLIC}
     assert listener.accepted == 0
+
+
+def test_requests_of_others_are_not_judged(serve: Serve, tmp_path: Path) -> None:
+    """In one crawl with a search of a public site; and the search cannot use their connections."""
+    server = serve("menu")
+    target = at(server, "127.0.0.1") + "/about.html"
+    server.routes["/moved"] = redirect(target)
+    site, private = at(server, "www.example.com"), at(server, "loopback.example.com") + "/"
+    others = [f"{OTHERS}{url}" for url in (private, target, f"{site}/moved")]
+    done = ask(f"{site}/", *others, private, target, folder=tmp_path)
+    assert ends(done) == {
+        f"{site}/": "200",
+        **dict.fromkeys(others, "200"),
+        private: REFUSED,
+        target: REFUSED,
+    }
+    assert connected_to(done) == {PUBLIC, "127.0.0.1"}
 
 
 def test_a_robots_txt_that_redirects_to_loopback(

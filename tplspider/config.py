@@ -6,8 +6,11 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy.utils.misc import load_object
+
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
-from tplspider.profiles import PROFILE_PRIORITY, profile_settings
+from tplspider.profiles import apply_profile
+from tplspider.setting_values import boolean, one_of, seconds, whole_number
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,13 +24,18 @@ logger = logging.getLogger(__name__)
 # Above the command line (40), which knows nothing of what a search needs.
 PRIORITY = 50
 
+# What TPLSPIDER_FAIL may name: answers that are to be told by the exit status.
+FAILURES = ("unusable", "incomplete")
+
 
 @dataclass(frozen=True)
 class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
     allow_private: bool = True
+    confine: bool = False
     contact: str = ""
+    fail: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
     max_search_nodes: int = MAX_SEARCH_NODES
@@ -42,26 +50,27 @@ class Config:
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:
         """Read and check settings, of a crawl or not yet of one."""
-        config = cls(
-            allow_private=settings.getbool("TPLSPIDER_ALLOW_PRIVATE", cls.allow_private),
+        return cls(
+            allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
+            confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
+            fail=one_of(settings, "TPLSPIDER_FAIL", FAILURES),
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
-            in_flight=settings.getint("TPLSPIDER_IN_FLIGHT", cls.in_flight),
-            max_search_nodes=settings.getint("TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes),
-            retry_after_max=settings.getfloat("TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
-            template=settings.getbool("TPLSPIDER_TEMPLATE", cls.template),
+            in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
+            max_search_nodes=whole_number(
+                settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
+            ),
+            retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
+            template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
-        for name in ("in_flight", "max_search_nodes"):
-            if getattr(config, name) < 1:
-                setting, value = f"TPLSPIDER_{name.upper()}", getattr(config, name)
-                raise ValueError(f"{setting}={value}: expected 1 or more")
-        return config
 
 
 def adapt_settings(settings: BaseSettings) -> None:
     """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
-    if profile := settings.get("TPLSPIDER_PROFILE"):
-        settings.setdict(profile_settings(profile), PROFILE_PRIORITY)
+    apply_profile(settings)
+    # A project that does not name the add-on has it all the same, for this spider alone.
+    addon = load_object("tplspider.addon.Addon")  # by name: it imports this module
+    settings.setdefault_in_component_priority_dict("ADDONS", addon, 500)
     in_flight = Config.of(settings).in_flight
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.addresses import identity
+from tplspider.addresses import Resolver, clean_href, identity
+from tplspider.authority import is_elsewhere
 from tplspider.links import page_resolver
 from tplspider.site import registered_domain
 from tplspider.tree import find_all
@@ -23,24 +24,25 @@ _ELSEWHERE, _ITSELF, _FILE, _OTHER = (
 )
 
 
-def no_links_hint(root: Element, url: str, site: Site, encoding: str = "utf-8") -> str:
-    """What to tell the user of a key page for which getLinks gives nothing."""
-    resolver = page_resolver(root, url, encoding)
+def no_links_hint(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> str:
+    """What to tell the user of a key page for which getLinks gives nothing.
+
+    *longest* is that of :func:`~tplspider.links.get_links`.
+    """
+    resolver = page_resolver(root, url, site, encoding, longest)
+    domain = registered_domain(urlsplit(identity(url)).hostname or "")
     kinds = Counter[str]()
     same_domain = 0
-    elements = [element for element in find_all(root, "a", "area") if element.get("href")]
-    for element in elements:
-        try:
-            address = resolver.resolve(element.get("href") or "")
-        except ValueError:
-            address = None
-        if address is None:
-            kinds[_OTHER] += 1
-        elif address[1] not in site:
-            kinds[_ELSEWHERE] += 1
-            same_domain += _are_of_one_domain(address[1], url)
-        else:
-            kinds[_ITSELF if address[1] == identity(url) else _FILE] += 1
+    for element in find_all(root, "a", "area"):
+        href = element.get("href")
+        if href is None:
+            continue
+        kind, host = _destination(resolver, href, site, identity(url))
+        kinds[kind] += 1
+        if domain and kind == _ELSEWHERE:
+            same_domain += f".{host}".endswith(f".{domain}")
     if not kinds:
         return "the key page has no link at all"
     ways = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
@@ -50,6 +52,14 @@ def no_links_hint(root: Element, url: str, site: Site, encoding: str = "utf-8") 
     return text
 
 
-def _are_of_one_domain(url: str, other: str) -> bool:
-    one, two = (registered_domain(urlsplit(address).hostname or "") for address in (url, other))
-    return bool(one) and one == two
+def _destination(resolver: Resolver, href: str, site: Site, own: str) -> tuple[str, str]:
+    """Where an address leads that is not one of another page of the site, and its host."""
+    try:
+        address = resolver.resolve(href)
+    except ValueError:
+        return _OTHER, ""
+    if address is None:
+        return (_OTHER if is_elsewhere(clean_href(href)) else _ELSEWHERE), ""
+    if address[1] not in site:
+        return _ELSEWHERE, urlsplit(address[1]).hostname or ""
+    return (_ITSELF if address[1] == own else _FILE), ""

@@ -41,6 +41,7 @@ _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
         (ResponseDataLossError, UnsupportedURLSchemeError, BadGzipFile, EOFError, zlib.error),
         "bad-response",
     ),
+    ((UnicodeDecodeError,), "bad-response"),  # of a header: Scrapy expects some to be UTF-8
 )
 # Scrapy's middlewares refuse a request with the same exception, and tell why in its message.
 _IGNORED = {

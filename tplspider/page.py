@@ -30,13 +30,18 @@ class Page:
     outline: Outline = field(default_factory=Outline)
 
 
-def read_page(root: Element, url: str, site: Site, encoding: str = "utf-8") -> Page:
-    """What the search needs to know of the page with this tree, loaded from *url*."""
+def read_page(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> Page:
+    """What the search needs to know of the page with this tree, loaded from *url*.
+
+    *longest* is that of :func:`~tplspider.links.get_links`.
+    """
     texts = visible_texts(root)
     return Page(
         url=url,
         identity=identity(url),
-        links=link_identities(root, url, site, encoding),
+        links=link_identities(root, url, site, encoding, longest=longest),
         fingerprint=fingerprint(fold(" ".join(texts))),
         title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
         outline=outline(root, texts),

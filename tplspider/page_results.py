@@ -11,7 +11,8 @@ from tplspider.config import Config
 from tplspider.feeds import is_asked_for
 from tplspider.items import PageTemplate
 from tplspider.kept_pages import KeptPage, KeptPages
-from tplspider.save_html import check_folder, save_html
+from tplspider.lost_outputs import count_lost
+from tplspider.save_html import save_html
 from tplspider.template import PageSource, extract_template
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ class PageResults:
         self._template = template
         self._folder = folder
         self._kept = KeptPages()
+        self._lost: OSError | None = None  # why a page that is wanted was not kept
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, arguments: Arguments) -> Self:
         """Find out what is asked for, when the feeds of the crawl are known."""
-        check_folder(arguments.save_html)
         asked = Config.from_crawler(crawler).template or bool(arguments.template)
         results = cls(
             crawler,
@@ -95,14 +96,23 @@ class PageResults:
         """The key page and the members of the best CS, by rank."""
         wanted = [(search.key_page, "")]
         wanted += [(visit.page, visit.link.url) for visit in search.members if visit.page]
-        kept = (self._kept.get(page, link) for page, link in wanted)
+        kept = [self._kept.get(page, link) for page, link in wanted]
+        if self._kept.fault and None in kept:
+            self._lost = self._kept.fault
+            if not self._folder:
+                logger.error("The template of %s lacks pages: %s", search.key_page.url, self._lost)
+                count_lost(self.crawler)
         return [page for page in kept if page]
 
     def _save(self, pages: list[KeptPage]) -> None:
         try:
+            if self._lost:
+                raise self._lost
             save_html(self._folder, pages)
         except OSError as error:
-            logger.error("The pages cannot be saved: %s", error)  # noqa: TRY400 - one line
+            why = error.strerror or error
+            logger.error("The pages cannot be saved in %s: %s", self._folder, why)  # noqa: TRY400
+            count_lost(self.crawler)
         else:
             logger.info("%d pages saved in %s", len(pages), self._folder)
 

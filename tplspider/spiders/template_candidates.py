@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
@@ -15,18 +16,19 @@ from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import Config, adapt_settings
-from tplspider.feeds import add_feeds, check_feeds
+from tplspider.credentials import without_credentials
+from tplspider.feeds import add_feeds, plan_outputs
 from tplspider.hints import joined, private_address_hint
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
+from tplspider.lost_outputs import OutputWatch
 from tplspider.no_links import no_links_hint
 from tplspider.outcomes import PRIVATE_ADDRESS, failure_reason, response_reason
 from tplspider.page import read_page
 from tplspider.page_results import PageResults
-from tplspider.profiles import profile_settings
+from tplspider.profiles import apply_profile
 from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
-from tplspider.save_html import check_folder
 from tplspider.script_menu import hint
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
@@ -60,14 +62,18 @@ class TemplateCandidatesSpider(Spider):
 
     name = "template_candidates"
     config: Config
+    output_watch: OutputWatch
     page_results: PageResults
     site: Site | None = None
     search: SubdigraphSearch | None = None
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
+        kwargs["url"] = without_credentials(str(kwargs["url"]))
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
-        super().__init__(name, **{k: v for k, v in kwargs.items() if not k.startswith("_")})
+        given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
+        checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
+        super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self._links = 0
         self._hint = ""
@@ -79,10 +85,18 @@ class TemplateCandidatesSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        add_feeds(crawler.settings, spider.arguments, spider.config.feeds_dir, spider.job)
+        plan = plan_outputs(crawler.settings, spider.arguments, spider)
+        add_feeds(crawler.settings, plan)
+        spider.output_watch = OutputWatch(crawler)
+        spider.arguments = replace(spider.arguments, save_html=plan.pages)
         spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search has given its answer."""
+        return self._ended
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -92,17 +106,26 @@ class TemplateCandidatesSpider(Spider):
 
     @classmethod
     def check_arguments(
-        cls, given: Mapping[str, object], settings: BaseSettings | None = None
+        cls,
+        given: Mapping[str, object],
+        settings: BaseSettings | None = None,
+        *,
+        printed: str = "",
     ) -> Arguments:
-        """Raise ValueError, in one line, when the arguments will not do (in these settings)."""
+        """Raise ValueError, in one line, when the arguments will not do (in these settings).
+
+        *printed* is what a command itself writes to standard output.
+        """
         arguments = check_arguments(given)
         if settings is not None:
             Config.of(settings)
-            check_feeds(settings, arguments)
-            if profile := settings.get("TPLSPIDER_PROFILE"):
-                profile_settings(profile)
             check_settings(settings)
-            check_folder(arguments.save_html)
+            in_force = settings.copy()
+            super().update_settings(in_force)
+            apply_profile(in_force)
+            spider = cls(**dict[str, Any](given))
+            spider.settings = in_force
+            plan_outputs(in_force, arguments, spider, printed=printed)
         return arguments
 
     async def start(self) -> AsyncIterator[Any]:
@@ -201,20 +224,24 @@ class TemplateCandidatesSpider(Spider):
         key_identity = identity(url)
         self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
-        links = get_links(root, url, self.site, response.encoding, count)
+        longest = self.settings.getint("URLLENGTH_LIMIT")
+        links = get_links(root, url, self.site, response.encoding, count, longest=longest)
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
         self._hint = joined(
-            "" if links else no_links_hint(root, url, self.site, response.encoding),
+            ""
+            if links
+            else no_links_hint(root, url, self.site, response.encoding, longest=longest),
             "" if rendered else hint(root, self._links),
         )
         self.search = SubdigraphSearch(
-            read_page(root, url, self.site, response.encoding),
+            read_page(root, url, self.site, response.encoding, longest=longest),
             links,
             strategy=STRATEGIES[self.arguments.strategy],
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
             in_flight=self.config.in_flight,
+            max_redirects=self.settings.getint("REDIRECT_MAX_TIMES"),
             max_nodes=self.config.max_search_nodes,
         )
         self.page_results.keep(self.search.key_page, response)
@@ -269,7 +296,8 @@ class TemplateCandidatesSpider(Spider):
         assert isinstance(response, HtmlResponse)
         assert self.site
         # Not response.selector, whose tree would live as long as the response.
-        page = read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        root, longest = parse_html(response.text), self.settings.getint("URLLENGTH_LIMIT")
+        page = read_page(root, response.url, self.site, response.encoding, longest=longest)
         self.page_results.keep(page, response)
         return page
 
