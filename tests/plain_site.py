@@ -20,6 +20,7 @@ from tplspider import (
     parse_html,
     read_page,
 )
+from tplspider.results import summary
 from tplspider.strategies import STRATEGIES
 
 ROOT = "http://example.org"
@@ -135,7 +136,7 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
         "reason": search.reason,
         "loads": search.loads,
         "members": [visit.url for visit in search.members],
-        "explored": [(v.rank, v.link.url, v.url, v.outcome, v.reason) for v in search.visits],
+        "explored": [tuple(row.values()) for row in summary(search, links=0).explored],
     }
 
 

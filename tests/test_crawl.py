@@ -60,6 +60,7 @@ def test_stats_log_and_close_reason(
         "tplspider/key_outcome": "ok",
         "tplspider/links": "9",
         "tplspider/loads": "5",
+        "tplspider/similarity": "0.766",
         "tplspider/skipped/http-404": "1",
         "tplspider/wasted": "0",
     }
@@ -120,8 +121,15 @@ UNUSABLE: dict[str, tuple[str, Callable[[Handler], None] | None]] = {
     "/empty": ("bad-response", answer(200)),
     "/no-content": ("http-204", answer(204)),
     "/nolinks.html": ("no-links", None),
+    "/nothing": ("no-links", answer(200, b"<p>Words.</p>")),
     "/private/": ("robots", answer(200, b"<a href='/a.html'>a</a>")),
     "/" + "x" * 2100: ("too-long", None),
+}
+
+HINTS = {
+    "/nolinks.html": "no link of the key page leads to another page of its site:"
+    " 1 to the key page itself, 1 to other sites",
+    "/nothing": "the key page has no link at all",
 }
 
 
@@ -130,6 +138,7 @@ def test_a_key_page_that_cannot_be_used(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], path: str
 ) -> None:
     outcome, route = UNUSABLE[path]
+    hint = HINTS.get(path, "")
     robots = answer(200, b"User-agent: *\nDisallow: /private/\n", "text/plain")
     server = serve("alone", {"/robots.txt": robots} | ({path: route} if route else {}))
     done = crawl(server.url + path)
@@ -149,9 +158,12 @@ def test_a_key_page_that_cannot_be_used(
         "explored": [],
         "bounded": False,
         "wasted": 0,
-        "hint": "",
+        "hint": hint,
+        "similarity": None,
     }
-    assert f"cannot be used ({outcome})" in done.log
+    ending = f": {hint}" if hint else ""
+    lines = [line.partition("] ")[2] for line in done.log.splitlines()]
+    assert f"WARNING: The key page {server.url}{path} cannot be used ({outcome}){ending}" in lines
     assert "Traceback" not in done.log
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KEY = "/docs/guide/four.html"
 CANDIDATE_FIELDS = [field.name for field in fields(TemplateCandidate)]
 SUMMARY_FIELDS = [field.name for field in fields(CandidateSearch)]
+SIMILARITIES = ["0.923", "0.766", "0.766"]  # of the members of the site "menu"
 CASES = {
     "found": ("menu", KEY, 3),
     "partial": ("partial", "/", 2),
@@ -104,7 +105,10 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
     ]
     assert (tmp_path / "out.csv").read_bytes().decode("utf-8").splitlines() == [
         ",".join(CANDIDATE_FIELDS),
-        *(f"{site}{KEY},{guide}/{row},3,3,True,5" for row in rows),
+        *(
+            f"{site}{KEY},{guide}/{row},3,3,True,5,{similarity}"
+            for row, similarity in zip(rows, SIMILARITIES, strict=True)
+        ),
     ]
     lines = [json.loads(line) for line in (tmp_path / "out.jl").read_bytes().splitlines()]
     assert lines[1] == {
@@ -120,6 +124,7 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
         "cs_size": 3,
         "complete": True,
         "loads": 5,
+        "similarity": float(SIMILARITIES[1]),
     }
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 

@@ -24,7 +24,7 @@ TEXT = "a text\n\x1b[31m from the web \x00" * 100_000
     [
         (
             TemplateCandidate(
-                *(URL, URL, URL, 30_000, -1, TEXT, TEXT, TEXT, 999, 999, True, 99_999)
+                *(URL, URL, URL, 30_000, -1, TEXT, TEXT, TEXT, 999, 999, True, 99_999, 0.5)
             ),
             ("rank=30000", "url='http://example.org/long/", "title='a text", "cs_size=999"),
         ),

@@ -78,6 +78,8 @@ def test_a_private_key_page_is_refused_where_it_may_not_be(
     assert_unusable(done)
     assert server.log == []
     assert connected_to(done) == set()
+    assert "(private-address): TPLSPIDER_ALLOW_PRIVATE is false" in done.log
+    assert done.summary["hint"].startswith("TPLSPIDER_ALLOW_PRIVATE is false")
 
 
 def test_a_public_key_page_is_not(crawl: RunCrawl, serve: Serve) -> None:
@@ -106,6 +108,7 @@ def test_a_public_key_page_redirects_to_another_port_on_loopback(
     server = serve("hooks", {"/": redirect(target) if kind == "http" else html(head=refresh)})
     done = crawl(at(server, "www.example.com") + "/", settings=INTERNET)
     assert_unusable(done)
+    assert "may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says" in done.summary["hint"]
     assert server.pages_asked == ["/"]
     assert connected_to(done) == {PUBLIC}
     assert listener.accepted == 0
@@ -209,6 +212,8 @@ def test_rebinding_of_the_key_pages_name(crawl: RunCrawl, serve: Serve) -> None:
     done = crawl(site + "/", settings=INTERNET)
     assert done.code == 0
     assert reasons(done) == dict.fromkeys([f"{site}/{name}" for name in MENU], "private-address")
+    lines = [line for line in done.log.splitlines() if "no page (private-address" in line]
+    assert len(lines) == sum("TPLSPIDER_ALLOW_PRIVATE" in line for line in lines) == len(MENU)
     assert server.log == ["/robots.txt", "/"]
     assert connected_to(done) == {PUBLIC}
 

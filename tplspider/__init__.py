@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tplspider.links import Link, get_links
     from tplspider.page import Page, read_page
     from tplspider.search import SubdigraphSearch, Visit
+    from tplspider.similarity import similarity
     from tplspider.site import Site
     from tplspider.sort_links import sort_links
     from tplspider.template import PageSource, extract_template
@@ -36,6 +37,7 @@ __all__ = [
     "identity",
     "parse_html",
     "read_page",
+    "similarity",
     "sort_links",
 ]
 
@@ -57,12 +59,13 @@ _MODULES = {
     "identity": "addresses",
     "parse_html": "tree",
     "read_page": "page",
+    "similarity": "similarity",
     "sort_links": "sort_links",
 }
 
 
 class _Package(ModuleType):
-    """This package, whose name sort_links is the function, also once the module is imported."""
+    """This package, whose sort_links and similarity are functions, also with modules imported."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in _MODULES:

@@ -73,6 +73,7 @@ class Addon:
         _add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", "tplspider.feeds.CandidateCsvItemExporter")
+        exporters.setdefault("xml", "tplspider.feeds.CandidateXmlItemExporter")
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time

@@ -12,7 +12,9 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from tplspider import signals
+from tplspider.hints import missing_links_text, private_address_hint
 from tplspider.items import CandidateSearch
+from tplspider.outcomes import PRIVATE_ADDRESS
 from tplspider.results import KEY_PAGE_UNUSABLE
 from tplspider.under_way import RequestsUnderWay
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_SECONDS = "max_seconds"
+
+_TOLD = 3  # missing links that are told in the log; the summary has more
 
 
 class CliqueTracker:
@@ -126,11 +130,14 @@ class CliqueTracker:
         self._set("cs_size", summary.cs_size)
         self._set("key_outcome", summary.key_outcome)
         self._set("wasted", summary.wasted)
-        if summary.hint:
-            logger.warning("A hint: %s", summary.hint)
+        if summary.similarity is not None:
+            self._set("similarity", summary.similarity)
         if summary.reason == KEY_PAGE_UNUSABLE:
             logger.warning(
-                "The key page %s cannot be used (%s)", summary.key_url, summary.key_outcome
+                "The key page %s cannot be used (%s)%s",
+                summary.key_url,
+                summary.key_outcome,
+                f": {summary.hint}" if summary.hint else "",
             )
         else:
             logger.info(
@@ -140,6 +147,21 @@ class CliqueTracker:
                 summary.requested_size,
                 summary.loads,
                 summary.reason,
+            )
+            self._tell_what_is_missing(summary)
+            if summary.hint:
+                logger.warning("A hint: %s", summary.hint)
+
+    def _tell_what_is_missing(self, summary: CandidateSearch) -> None:
+        """Of an incomplete answer, say which page was nearest to be a member, and why it is not."""
+        rows = [row for row in summary.explored if row["missing"] and not summary.complete]
+        if rows:
+            nearest = min(rows, key=lambda row: len(row["missing"]))
+            logger.info(
+                "Nearest to one more member is page %d, %s: %s",
+                nearest["rank"],
+                nearest["url"],
+                missing_links_text(nearest["missing"], most=_TOLD),
             )
 
     def item_left(self, item: Any) -> None:
@@ -152,14 +174,16 @@ class CliqueTracker:
         if self._reason:
             raise CloseSpider(self._reason)
 
-    def _set(self, name: str, value: int | str) -> None:
+    def _set(self, name: str, value: float | str) -> None:
         self.crawler.stats.set_value(f"tplspider/{name}", value)
 
 
 def _decision(search: SubdigraphSearch, visit: Visit) -> str:
     """What became of a link and of the best CS, for the person who runs the crawl."""
     if visit.outcome == "none":
-        return f"no page ({visit.reason})"
+        private = visit.reason == PRIVATE_ADDRESS
+        why = f": {private_address_hint(of_link=True)}" if private else ""
+        return f"no page ({visit.reason}{why})"
     if visit.outcome == "duplicate":
         what = f"duplicate ({visit.reason})"
     else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exporters import CsvItemExporter
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from scrapy.utils.misc import load_object
 
 from tplspider.arguments import feed_format
@@ -183,6 +183,21 @@ class CandidateCsvItemExporter(CsvItemExporter):
         if self._headers_not_written and self.fields_to_export and not _has_content(self._file):
             self._write_headers_and_set_fields_to_export(None)
         super().finish_exporting()
+
+
+class CandidateXmlItemExporter(XmlItemExporter):
+    """Scrapy's XML exporter, but a field of ours without a value is empty, not the word "None"."""
+
+    _ours = False  # the item that is written
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._ours and value is None:
+            return ""
+        return super().serialize_field(field, name, value)
+
+    def export_item(self, item: Any) -> None:
+        self._ours = isinstance(item, OURS)
+        super().export_item(item)
 
 
 def _has_content(file: Any) -> bool:

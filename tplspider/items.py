@@ -29,6 +29,7 @@ class TemplateCandidate:
     cs_size: int
     complete: bool
     loads: int
+    similarity: float
 
     def __repr__(self) -> str:
         return _show(self, "rank", "url", "title", "key_url", "cs_size")
@@ -51,6 +52,7 @@ class CandidateSearch:
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
+    similarity: float | None = None  # the lowest of the members; None without members
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")

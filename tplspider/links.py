@@ -57,7 +57,7 @@ def get_links(
     An address of more than *longest* characters (0 for no limit) is kept as it is written: it is
     not going to be requested, and making a million characters canonical takes long.
     """
-    resolver = _resolver(root, url, site, encoding, longest)
+    resolver = page_resolver(root, url, site, encoding, longest)
     seen = {identity(url)}
     read = set()
     links = []
@@ -82,7 +82,7 @@ def link_identities(
     root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
 ) -> frozenset[str]:
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
-    resolver = _resolver(root, url, site, encoding, longest)
+    resolver = page_resolver(root, url, site, encoding, longest)
     identities = set()
     # Strings alone: an object for each element would cost more than all the rest.
     for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
@@ -104,7 +104,7 @@ def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] 
     return address
 
 
-def _resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
+def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
     page = Resolver(url, encoding, longest, site.may_hold)
     bases = (element.get("href") for element in find_all(root, "base"))

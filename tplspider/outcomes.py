@@ -27,8 +27,10 @@ from tplspider.redirects import OffsiteRedirectError, RedirectLoopError
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+PRIVATE_ADDRESS = "private-address"
+
 _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
-    ((PrivateAddressError,), "private-address"),
+    ((PrivateAddressError,), PRIVATE_ADDRESS),
     ((OffsiteRedirectError,), "offsite-redirect"),
     ((RedirectLoopError,), "bad-response"),
     ((DownloadTimeoutError, TimeoutError), "timeout"),

@@ -106,6 +106,19 @@ class SubdigraphSearch:
         told = self._ways.answers.keys() | self._held
         return [visit for visit in self._waiting if visit.rank not in told]
 
+    def missing_links(self, visit: Visit) -> Iterator[tuple[int, int]]:
+        """The links that keep an explored page out of the best CS, from one rank to another.
+
+        They come by the rank of the member; there are none for a member, or what is not a page.
+        """
+        if visit.page is None:
+            return
+        page = self._final[visit.page.identity]
+        for member in self._subdigraphs.best:
+            for source, target in ((page, member), (member, page)):
+                if source != target and not self._connections.links(source, target):
+                    yield self._pages[source].rank, self._pages[target].rank
+
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
         self._fill()

@@ -124,8 +124,11 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
     )
     _print_table(
         [
-            ("page", "title", "link text", "distance"),
-            *((short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}") for c in found),
+            ("page", "title", "link text", "distance", "similarity"),
+            *(
+                (short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}", f"{c.similarity:.2f}")
+                for c in found
+            ),
         ]
     )
     print("\nThey very likely share the template of the key page.")

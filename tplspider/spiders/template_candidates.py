@@ -18,10 +18,12 @@ from tplspider.browser import MIDDLEWARE, check_settings
 from tplspider.config import Config, adapt_settings
 from tplspider.credentials import without_credentials
 from tplspider.feeds import add_feeds, plan_outputs
+from tplspider.hints import joined, private_address_hint
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
 from tplspider.lost_outputs import OutputWatch
-from tplspider.outcomes import failure_reason, response_reason
+from tplspider.no_links import no_links_hint
+from tplspider.outcomes import PRIVATE_ADDRESS, failure_reason, response_reason
 from tplspider.page import read_page
 from tplspider.page_results import PageResults
 from tplspider.profiles import apply_profile
@@ -226,7 +228,12 @@ class TemplateCandidatesSpider(Spider):
         links = get_links(root, url, self.site, response.encoding, count, longest=longest)
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
-        self._hint = "" if rendered else hint(root, self._links)
+        self._hint = joined(
+            ""
+            if links
+            else no_links_hint(root, url, self.site, response.encoding, longest=longest),
+            "" if rendered else hint(root, self._links),
+        )
         self.search = SubdigraphSearch(
             read_page(root, url, self.site, response.encoding, longest=longest),
             links,
@@ -295,6 +302,9 @@ class TemplateCandidatesSpider(Spider):
         return page
 
     def _give_up(self, url: str, outcome: str) -> Output:
+        if outcome == PRIVATE_ADDRESS:
+            allowed = self.config.allow_private
+            self._hint = private_address_hint(of_link=False, allowed=allowed)
         yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
 
     def _end(
