@@ -136,6 +136,7 @@ def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Craw
     return Crawl(child.returncode, "", log.read_text("utf-8", "replace"), folder), peak / 1024
 
 
+@pytest.mark.crawl
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc")
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,6 +29,7 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
     return lambda request: request.answer(200, body, **HTML)
 
 
+@pytest.mark.quick
 def test_no_byte_is_asked_of_another_site(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -127,6 +130,7 @@ def test_a_cookie_that_must_be_kept(
     assert server.pages_asked.count("/wall") == 2
 
 
+@pytest.mark.quick
 def test_what_is_known_is_not_asked_for_again(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
