@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_profile import KEY, PROFILE, html, needs_chromium
-from conftest import SITES, Crawl, FixtureServer
+from conftest import SITES, Crawl, FixtureServer, with_quick
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @needs_chromium
-@pytest.mark.parametrize("way", ["variable", "setting"])
+@pytest.mark.parametrize("way", with_quick(["variable", "setting"], "setting"))
 def test_a_menu_that_a_script_inserts(
     crawl: Callable[..., Crawl],
     serve: Callable[..., FixtureServer],
@@ -54,6 +54,7 @@ def test_a_menu_that_a_script_inserts(
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_the_hint_without_a_browser(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:

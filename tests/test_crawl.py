@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import literal
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy
+from conftest import Crawl, FixtureServer, run_scrapy, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def load(url: str) -> literal.LiteralPage | str:
             return f"http-{error.code}"
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n", with_quick([1, 2, 3, 4, 5], 5))
 def test_pages_arrive_in_the_order_of_the_paper(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], n: int
 ) -> None:
@@ -47,6 +47,7 @@ def test_pages_arrive_in_the_order_of_the_paper(
     ]
 
 
+@pytest.mark.quick
 def test_stats_log_and_close_reason(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -80,6 +81,7 @@ def test_stats_log_and_close_reason(
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_links_run_out(crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]) -> None:
     server = serve("partial")
     done = crawl(server.url + "/")
@@ -89,6 +91,7 @@ def test_links_run_out(crawl: Callable[..., Crawl], serve: Callable[..., Fixture
     assert (done.summary["complete"], done.summary["loads"]) == (False, 4)
 
 
+@pytest.mark.quick
 def test_the_budget_runs_out(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -133,7 +136,7 @@ HINTS = {
 }
 
 
-@pytest.mark.parametrize("path", UNUSABLE, ids=lambda path: path[:20])
+@pytest.mark.parametrize("path", with_quick(UNUSABLE, "/private/"), ids=lambda path: path[:20])
 def test_a_key_page_that_cannot_be_used(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], path: str
 ) -> None:
@@ -205,7 +208,11 @@ def test_the_same_answer_from_the_http_cache(
         (("url=SITE", "max_loads=-3"), "max_loads='-3'"),
         (("url=SITE", "strategy=best"), "strategy='best'"),
         (("url=SITE", "scope=page"), "scope='page'"),
-        (("url=SITE", "nn=3"), "unknown argument 'nn': did you mean 'n'?"),
+        pytest.param(
+            ("url=SITE", "nn=3"),
+            "unknown argument 'nn': did you mean 'n'?",
+            marks=pytest.mark.quick,
+        ),
     ],
 )
 def test_bad_input_gets_a_clear_line(

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer
+from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
     assert summary["loads"] == len(summary["explored"]) + 1
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", with_quick([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_a_signal(serve: Callable[..., FixtureServer], tmp_path: Path, sent: int) -> None:
     server = serve("menu", endless())
     out, summary = tmp_path / "out.json", tmp_path / "summary.json"

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy
+from conftest import Crawl, FixtureServer, run_scrapy, with_quick
 
 from tplspider.items import CandidateSearch, TemplateCandidate
 
@@ -54,7 +54,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     raise AssertionError(path)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", with_quick(CASES, "found"))
 def test_every_format_is_valid_in_every_case(
     serve: Callable[..., FixtureServer], tmp_path: Path, case: str
 ) -> None:
@@ -93,6 +93,7 @@ def test_the_summary_in_every_format(
     assert str(item["loads"]) == "5"
 
 
+@pytest.mark.quick
 def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu")
     crawl_to(tmp_path, server.url + KEY, f"-O{tmp_path / 'out.csv'}", f"-O{tmp_path / 'out.jl'}")

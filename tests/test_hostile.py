@@ -103,6 +103,7 @@ def outcome(end: str) -> tuple[str, str]:
     return "duplicate" if end.startswith(("duplicate-of", "key-page")) else "none", end
 
 
+@pytest.mark.crawl
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc")
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:

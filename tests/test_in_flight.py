@@ -5,7 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import SITES, Crawl, FixtureServer
+from conftest import SITES, Crawl, FixtureServer, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +119,7 @@ def test_links_that_redirect_to_one_page_load_it_once(
     assert len(answers) == 1
 
 
+@pytest.mark.quick
 def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> None:
     with JitterServer("menu", seed=1) as server:
         done = crawl(server.url + "/docs/guide/four.html", {"TPLSPIDER_PROFILE": "fast"}, n=6)
@@ -126,7 +127,7 @@ def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> Non
         assert 1 < server.most <= 4
 
 
-@pytest.mark.parametrize("value", ["-2", "abc"])
+@pytest.mark.parametrize("value", with_quick(["-2", "abc"], "abc"))
 def test_nonsense_is_refused(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
 ) -> None:

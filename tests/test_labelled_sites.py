@@ -194,6 +194,7 @@ def test_markup_shows_what_it_means() -> None:
     assert "&lt;d&gt;" in markdown(odd, str)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", ["mkdocs", "sphinx", "nikola"])
 def test_a_site_is_built_and_labelled(generator: str, tmp_path: Path) -> None:
     pytest.importorskip(generator)

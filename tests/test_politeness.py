@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from conftest import with_quick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 KEY = "/docs/guide/four.html"
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", with_quick([429, 503], 503))
 def test_retry_after_is_waited_for(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], status: int
 ) -> None:

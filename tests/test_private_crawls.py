@@ -63,7 +63,7 @@ def test_by_default_the_key_page_may_be_private(host: str, crawl: RunCrawl, serv
 @pytest.mark.parametrize(
     ("host", "robots"),
     [
-        ("127.0.0.1", "True"),
+        pytest.param("127.0.0.1", "True", marks=pytest.mark.quick),
         ("[::ffff:127.0.0.1]", "True"),
         ("loopback.example.com", "True"),
         ("loopback.example.com", "False"),
@@ -95,7 +95,7 @@ def test_a_public_key_page_is_not(crawl: RunCrawl, serve: Serve) -> None:
         ("http", "127.0.0.1"),
         ("http", "2130706433"),
         ("http", "[::ffff:7f00:1]"),
-        ("http", "loopback.example.com"),
+        pytest.param("http", "loopback.example.com", marks=pytest.mark.quick),
         ("http", "mapped.example.net"),
         ("meta", "127.0.0.1"),
     ],
@@ -114,6 +114,7 @@ def test_a_public_key_page_redirects_to_another_port_on_loopback(
     assert listener.accepted == 0
 
 
+@pytest.mark.quick
 def test_names_of_the_site_that_are_private(
     crawl: RunCrawl, serve: Serve, listener: Listener
 ) -> None:
@@ -273,6 +274,7 @@ def test_behind_a_proxy_literal_addresses_are_checked(crawl: RunCrawl, proxy: Pr
     assert done.log.count(PROXY_LINE) == 1
 
 
+@pytest.mark.crawl
 def test_the_proxy_itself_is_no_site(proxy: Proxy, tmp_path: Path) -> None:
     """Where no_proxy says that it is connected to directly."""
     status = at(proxy, "loopback.example.net") + "/status"

@@ -44,12 +44,14 @@ def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
     assert "Workshops" not in content
 
 
+@pytest.mark.crawl
 def test_the_demo_takes_a_size(tmp_path: Path) -> None:
     done = run_scrapy("demo", "-n", "2", folder=tmp_path)
     assert "2 pages that all link to each other, after 4 loads" in done.stdout
     assert run_scrapy("demo", "-n", "none", folder=tmp_path).code == 2
 
 
+@pytest.mark.crawl
 def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
     assert run_scrapy("list", folder=tmp_path).stdout == "template_candidates\n"
     assert run_scrapy("crawl", "nobody", folder=tmp_path).code != 0

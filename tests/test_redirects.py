@@ -36,6 +36,7 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
     return lambda request: request.answer(200, body, **HTML)
 
 
+@pytest.mark.quick
 def test_no_byte_is_asked_of_another_site(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_cookie_that_must_be_kept(
     assert server.pages_asked.count("/wall") == 2
 
 
+@pytest.mark.quick
 def test_what_is_known_is_not_asked_for_again(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:

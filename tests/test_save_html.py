@@ -76,6 +76,7 @@ def test_the_bytes_that_the_server_sent(
         assert "tplspider/template_share" not in done.stats
 
 
+@pytest.mark.quick
 def test_nothing_came(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:

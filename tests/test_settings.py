@@ -83,6 +83,7 @@ def test_a_spider_as_a_class_names_it_too() -> None:
         get_crawler(TemplateCandidatesSpider, {"TPLSPIDER_MAX_SEARCH_NODES": "0"})
 
 
+@pytest.mark.crawl
 def test_the_demo_names_it_too(tmp_path: Path) -> None:
     done = run_scrapy("demo", folder=tmp_path, settings={"TPLSPIDER_IN_FLIGHT": "abc"})
     assert (done.code, done.stdout) == (2, "")

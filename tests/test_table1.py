@@ -100,6 +100,7 @@ def test_figures_worked_out_by_hand(corpus: Path) -> None:
     assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
 
 
+@pytest.mark.crawl
 def test_the_printed_table_has_the_published_figures(corpus: Path) -> None:
     done = table1(corpus, "--extractors=none", "--sizes=1-9", "--strategies=paper")
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -158,6 +159,7 @@ def test_baselines(tmp_path: Path) -> None:
     ) == first
 
 
+@pytest.mark.crawl
 def test_a_directory_of_its_own_gives_nothing_to_compare_with(tmp_path: Path) -> None:
     site = tmp_path / "corpus" / "one"
     write_site(site)
@@ -168,6 +170,7 @@ def test_a_directory_of_its_own_gives_nothing_to_compare_with(tmp_path: Path) ->
     assert means(done) == {("same-directory", "3"): ["1", zero, zero, zero, "1.0000", "0"]}
 
 
+@pytest.mark.crawl
 def test_a_broken_site_is_a_line_and_counts_as_0(corpus: Path) -> None:
     write_site(corpus / "unlabelled", key="<p>Words</p>")
     table = "site\tkey_path\ntwo\t/key.html\nunlabelled\t/key.html\ngone\t/\none\t/key.html\n"
@@ -190,6 +193,7 @@ def unreadable(file: Path) -> None:
     file.symlink_to("/proc/self/mem")
 
 
+@pytest.mark.crawl
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc")
 @pytest.mark.parametrize("table", ["", "site\tkey_path\none\t/key.html\ntwo\t/key.html\n"])
 def test_a_file_that_cannot_be_read_is_a_line_too(corpus: Path, table: str) -> None:
@@ -207,6 +211,7 @@ def test_a_file_that_cannot_be_read_is_a_line_too(corpus: Path, table: str) -> N
     ]
 
 
+@pytest.mark.crawl
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc")
 def test_a_file_that_only_our_text_needs_cannot_be_read(tmp_path: Path) -> None:
     # The first links of the key page can be read: it is the search for our text that goes on.
@@ -229,6 +234,7 @@ def test_a_file_that_only_our_text_needs_cannot_be_read(tmp_path: Path) -> None:
     assert means(done)["document-order", "2"][-1] == "1"
 
 
+@pytest.mark.crawl
 def test_long_fields_in_the_table_of_sites(corpus: Path) -> None:
     long = "x" * 200_000
     (corpus / "sites.tsv").write_text(
@@ -265,6 +271,7 @@ def test_a_table_of_sites_that_will_not_do(corpus: Path, content: bytes | None, 
     assert str(caught.value) == f"{corpus / words}"
 
 
+@pytest.mark.crawl
 def test_texts(corpus: Path) -> None:
     write_site(
         corpus / "words",
@@ -283,10 +290,15 @@ def test_texts(corpus: Path) -> None:
     assert "main text" not in table1(corpus, "--extractors=none").stdout
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--sizes=0"], "--sizes 0: expected numbers from 1 on, like 3, 1-8 or 1,3,5"),
+        pytest.param(
+            ["--sizes=0"],
+            "--sizes 0: expected numbers from 1 on, like 3, 1-8 or 1,3,5",
+            marks=pytest.mark.quick,
+        ),
         (["--sizes=8-1"], "--sizes 8-1: expected numbers"),
         (["--sizes=three"], "--sizes three: expected numbers"),
         (["--strategies=paper,papr"], "--strategies: unknown 'papr', expected some of "),
@@ -306,12 +318,14 @@ def test_wrong_options(tmp_path: Path, options: list[str], line: str) -> None:
     assert "Traceback" not in done.log
 
 
+@pytest.mark.crawl
 def test_an_empty_corpus(tmp_path: Path) -> None:
     done = run_scrapy("table1", f"--corpus={tmp_path}", folder=tmp_path)
     assert done.code == 2
     assert f"--corpus {tmp_path}: there is no site in it" in done.log
 
 
+@pytest.mark.crawl
 def test_a_plot_without_matplotlib(corpus: Path, tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"  # as if it were not installed
@@ -331,6 +345,7 @@ def test_a_plot_without_matplotlib(corpus: Path, tmp_path: Path) -> None:
     assert "--plot needs matplotlib: pip install matplotlib" in done.stderr
 
 
+@pytest.mark.crawl
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
     pytest.importorskip("matplotlib")

@@ -35,6 +35,7 @@ def template_of(file: Path) -> dict[str, Any]:
     return item
 
 
+@pytest.mark.quick
 def test_what_the_item_holds(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
