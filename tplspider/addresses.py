@@ -8,6 +8,7 @@ requested is the address as written, made safe for the wire, never its canonical
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -80,7 +81,10 @@ class Resolver:
         longest: int = 0,
         may_hold: Callable[[str], bool] | None = None,
     ) -> None:
-        self.base = base = without_user(base.partition("#")[0])
+        base = base.partition("#")[0]
+        with suppress(ValueError):  # the address of a page in memory may be anything
+            base = without_user(base)
+        self.base = base
         # As browsers do: a query goes out in the encoding of its page, but never as UTF-16 or 32.
         self.encoding = "utf-8" if encoding.lower().startswith("utf") else encoding
         self.longest = longest

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import signals
 from scrapy.commands import ScrapyCommand
 
-from tplspider.harmless_log import guard_log, harmless
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -59,6 +57,7 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.exit_status import refuse
+        from tplspider.harmless_log import guard_log
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -135,6 +134,8 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
 
 
 def _print_content(template: PageTemplate) -> None:
+    from tplspider.harmless_log import harmless
+
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
     lines = harmless(template.content_text).splitlines()
@@ -145,6 +146,8 @@ def _print_content(template: PageTemplate) -> None:
 
 
 def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
+    from tplspider.harmless_log import harmless
+
     rows = [tuple(map(harmless, row)) for row in texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["-" * width for width in widths]
