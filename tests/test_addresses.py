@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from literal import clean, without_user
 from w3lib.url import canonicalize_url, safe_url_string
 
+from tplspider import authority
 from tplspider.addresses import Resolver, clean_href, identity
-from tplspider.authority import without_user
 
 # Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
 HOSTS = st.sampled_from(
@@ -218,7 +218,7 @@ def test_joined_addresses_are_those_of_urljoin(path: str) -> None:
     href = f"/{path}".partition("#")[0].strip()
     joined = Resolver("http://example.org/docs/a.html").join(href)
     try:
-        without_user(clean_href(href))
+        authority.without_user(clean_href(href))
     except ValueError:  # an address that leads nowhere stays as it is written
         assert joined == href
         return
