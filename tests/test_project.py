@@ -139,5 +139,3 @@ def test_the_readme_starts_with_the_two_commands() -> None:
         "pip install -r requirements.txt && scrapy demo",
         "pip install -r requirements-dev.txt && pytest",
     ]
-    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
-        assert (PROJECT / target).exists(), target
