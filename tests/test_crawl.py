@@ -66,17 +66,18 @@ def test_stats_log_and_close_reason(
         "tplspider/wasted": "0",
     }
     lines = [
-        line.partition(": ")[2].replace(server.url, "")
+        line.partition(": ")[2].replace(server.url, "").replace("complete_subdigraph", "REASON")
         for line in done.log.splitlines()
         if "[tplspider.extension]" in line
     ]
+    linked = "pages that all link to each other"
     assert lines == [
         "Key page /docs/guide/four.html: 9 links",
         "#1 /docs/guide/gone.html: no page (http-404)",
-        "#2 /docs/guide/one.html: page; best CS 1 of 3 [2]",
-        "#3 /docs/guide/two.html: page; best CS 2 of 3 [2, 3]",
-        "#4 /docs/guide/three.html: page; best CS 3 of 3 [2, 3, 4]",
-        "Complete subdigraph: 3 of 3 pages found with 5 loads (complete_subdigraph)",
+        "#2 /docs/guide/one.html: page; 1 page so far (best CS: [2] of 3)",
+        f"#3 /docs/guide/two.html: page; 2 {linked} so far (best CS: [2, 3] of 3)",
+        f"#4 /docs/guide/three.html: page; 3 {linked} so far (best CS: [2, 3, 4] of 3)",
+        f"Complete: 3 {linked}, a CS of 3 where 3 were asked for, found with 5 loads (REASON)",
     ]
     assert "Traceback" not in done.log
 

@@ -17,6 +17,7 @@ from tplspider.items import CandidateSearch
 from tplspider.outcomes import PRIVATE_ADDRESS
 from tplspider.results import KEY_PAGE_UNUSABLE
 from tplspider.under_way import RequestsUnderWay
+from tplspider.wording import counted, mutually_linked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,7 +107,7 @@ class CliqueTracker:
         deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def search_started(self, search: SubdigraphSearch, links: int, unparsable: int) -> None:
-        logger.info("Key page %s: %d links", search.key_page.url, links)
+        logger.info("Key page %s: %s", search.key_page.url, counted(links, "link"))
         self._set("loads", search.loads)
         self._set("links", links)
         self._set("cs_size", 0)
@@ -141,11 +142,12 @@ class CliqueTracker:
             )
         else:
             logger.info(
-                "%s: %d of %d pages found with %d loads (%s)",
-                "Complete subdigraph" if summary.complete else "Incomplete",
+                "%s: %s, a CS of %d where %d were asked for, found with %s (%s)",
+                "Complete" if summary.complete else "Incomplete",
+                mutually_linked(summary.cs_size),
                 summary.cs_size,
                 summary.requested_size,
-                summary.loads,
+                counted(summary.loads, "load"),
                 summary.reason,
             )
             self._tell_what_is_missing(summary)
@@ -189,4 +191,4 @@ def _decision(search: SubdigraphSearch, visit: Visit) -> str:
     else:
         what = "page" if visit.url == visit.link.url else f"page at {visit.url}"
     ranks = [member.rank for member in search.members]
-    return f"{what}; best CS {len(ranks)} of {search.size} {ranks}"
+    return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"

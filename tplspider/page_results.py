@@ -14,6 +14,7 @@ from tplspider.kept_pages import KeptPage, KeptPages
 from tplspider.lost_outputs import count_lost
 from tplspider.save_html import save_html
 from tplspider.template import PageSource, extract_template
+from tplspider.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ class PageResults:
             logger.error("The pages cannot be saved in %s: %s", self._folder, why)  # noqa: TRY400
             count_lost(self.crawler)
         else:
-            logger.info("%d pages saved in %s", len(pages), self._folder)
+            logger.info("%s saved in %s", counted(len(pages), "page"), self._folder)
 
     def _extract(
         self, key_url: str, pages: list[KeptPage], seconds: float | None
@@ -124,7 +125,7 @@ class PageResults:
         if key is None or not members:
             logger.info("No template for %s: there is no page to compare it with", key_url)
             return None
-        logger.info("Comparing the key page with %d pages", len(members))
+        logger.info("Comparing the key page with %s", counted(len(members), "page"))
         found = extract_template(PageSource(key.url, key.html), members, seconds=seconds)
         if found:
             logger.info("The template is %.0f%% of the key page", 100 * found.template_share)

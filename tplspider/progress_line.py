@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tplspider import signals
+from tplspider.wording import counted
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -26,12 +27,12 @@ class ProgressLine:
             crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 
     def search_started(self, links: int) -> None:
-        self._show(f"Looking for pages with the same template among {_count(links, 'link')}")
+        self._show(f"Looking for pages with the same template among {counted(links, 'link')}")
 
     def link_settled(self, search: SubdigraphSearch) -> None:
         found = f"{len(search.members)} of {search.size} found"
         self._show(
-            f"Looking for pages with the same template: {found}, {_count(search.loads, 'load')}"
+            f"Looking for pages with the same template: {found}, {counted(search.loads, 'load')}"
         )
 
     def search_ended(self) -> None:
@@ -46,7 +47,3 @@ class ProgressLine:
         text = f"{text} ..."
         print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
         self._width = len(text)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

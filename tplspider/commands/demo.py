@@ -100,6 +100,8 @@ class Command(ScrapyCommand):
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
+    from tplspider.wording import counted, mutually_linked
+
     def short(url: str) -> str:
         return url.removeprefix(site_url)
 
@@ -118,7 +120,7 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
         rows.append((str(row["rank"]), short(row["link"]), came, "yes" if member else ""))
     _print_table(rows)
     print(
-        f"\n{summary.cs_size} pages that all link to each other, after {summary.loads} loads"
+        f"\n{mutually_linked(summary.cs_size)}, after {counted(summary.loads, 'load')}"
         f" ({summary.reason}):\n"
     )
     _print_table(
