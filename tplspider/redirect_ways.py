@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tplspider.page import Page
 
-BAD_RESPONSE = "bad-response"
+BAD_RESPONSE, OFFSITE_REDIRECT = "bad-response", "offsite-redirect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,9 @@ class RedirectWays:
             self._alone.add(rank)
             return first
         self.shared |= passed & self._starts.keys() - {identity}
-        too_many = hops > self._max_redirects and not isinstance(answer, str)
-        return BAD_RESPONSE if too_many else answer
+        if answer == OFFSITE_REDIRECT:
+            hops += 1  # one more, although nobody goes there
+        return BAD_RESPONSE if answer is not first and hops > self._max_redirects else answer
 
     def _is_passed(self, identity: str, but_not_by: int = 0) -> bool:
         """Whether the redirects of a link that is still under way led there."""
