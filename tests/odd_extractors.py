@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import tplspider
 from tplspider.items import PageTemplate
+from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +96,8 @@ def _fail(order: str, word: str, found: PageTemplate) -> Any:
         held = []
         while True:
             held.append(os.urandom(1_000_000))
+    elif order == "parse":  # and a parser that is refused memory complains of the page
+        return parse_html("<p>" * 3_000_000)
     elif order == "leap":  # the same in one call
         return len(b"x" * 3_000_000_000)
     elif order == "text":

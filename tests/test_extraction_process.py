@@ -78,7 +78,7 @@ def test_ctrl_c_is_for_the_parent_alone(tmp_path: Path) -> None:
 def test_a_worker_has_memory_of_its_own() -> None:
     """Its parent held more than a worker may, which is no concern of the worker."""
     out, error = start("fat").communicate(timeout=60)
-    assert (out, error) == ("sleep 0\n", "")
+    assert (out, error) == ("sleep 0.5\n", "")
 
 
 def test_the_package_comes_from_where_it_came_from_here(tmp_path: Path) -> None:

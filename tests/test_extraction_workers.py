@@ -119,6 +119,7 @@ FAULTS: dict[str, tuple[type[ExtractionError], str]] = {
     "sleep 600": (ExtractionTimeoutError, "it takes more than 2 s"),
     "spin": (ExtractionTimeoutError, "it takes more than 2 s"),
     "grow": (ExtractionMemoryError, "it needs more than 200 MB"),
+    "parse": (ExtractionMemoryError, "it needs more than 200 MB"),
     "leap": (ExtractionMemoryError, "it needs more than 200 MB"),
     "exit": (ExtractorFailedError, "SystemExit: enough"),
     "raise": (ExtractorFailedError, "RuntimeError: stumbled over a line"),

@@ -29,5 +29,5 @@ async def main(order: str, seconds: str = "600", extractor: str = "odd_extractor
 if __name__ == "__main__":
     if sys.argv[1] == "fat":
         del [bytearray(b"x" * 400_000_000)][0]
-        sys.argv[1] = "sleep 0"
+        sys.argv[1] = "sleep 0.5"
     asyncio.run(main(*sys.argv[1:]))
