@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Four pages of 10 MB, the largest that are loaded by default, take a third of this.
-SECONDS = 60
-# Twice what four pages of 100,000 elements need.
-MEGABYTES = 1000
+# Ten times what four pages of 10 MB take, the largest that are loaded by default.
+SECONDS = 120
+# The same pages need 1000 to 1700; four of 1 MB need 150.
+MEGABYTES = 2000
 _ALARM = getattr(signal, "SIGALRM", 0)
 START_SECONDS = 60  # for a worker to import what it needs, on the slowest machine
 
