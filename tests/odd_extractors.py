@@ -8,6 +8,8 @@ import re
 import signal
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -107,6 +109,23 @@ def _fail(order: str, word: str, found: PageTemplate) -> Any:
     elif order == "spiteful":
         return Spiteful(**vars(found))
     return found
+
+
+def _whatever_the_page_says(order: str, key: PageSource, pages: Sequence[PageSource]) -> Any:
+    return obey(replace(key, html=order), pages)
+
+
+# For crawls, which have real pages.
+dies = partial(_whatever_the_page_says, "kill")
+grows = partial(_whatever_the_page_says, "grow")
+sleeps = partial(_whatever_the_page_says, "sleep 600")
+stumbles = partial(_whatever_the_page_says, "raise")
+
+
+def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:
+    """Says that it is at work, and takes long."""
+    logger.warning("At work")
+    return sleeps(key, pages)
 
 
 def where(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:

@@ -12,8 +12,6 @@ from tplspider.template import PageSource
 
 Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
 
-EXTRACTOR = "tplspider.template.extract_template"
-
 
 def extractor_name(given: str | Extractor) -> str:
     """The import path of an extractor, which may be given as it is; it is what a worker is told.
@@ -32,7 +30,7 @@ def extractor_name(given: str | Extractor) -> str:
 def load_extractor(name: str) -> Extractor:
     """The function that an import path, ``package.module.function``, stands for.
 
-    >>> load_extractor(EXTRACTOR).__name__
+    >>> load_extractor("tplspider.template.extract_template").__name__
     'extract_template'
     """
     module, dot, attribute = name.rpartition(".")

@@ -7,8 +7,8 @@ import logging
 import signal
 from typing import TYPE_CHECKING
 
+from tplspider.extraction import EXTRACTOR, MEGABYTES, SECONDS
 from tplspider.extraction.extractors import (
-    EXTRACTOR,
     extractor_name,
     load_extractor,
     one_line,
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Ten times what four pages of 10 MB take, the largest that are loaded by default.
-SECONDS = 120
-# The same pages need 1000 to 1700; four of 1 MB need 150.
-MEGABYTES = 2000
 _ALARM = getattr(signal, "SIGALRM", 0)
 START_SECONDS = 60  # for a worker to import what it needs, on the slowest machine
 
@@ -132,10 +128,11 @@ class ExtractionWorkers:
     async def close(self) -> None:
         """End all workers, and what they are at; there is no template any more."""
         self._closed = True
-        idle, self._idle = self._idle, []
         for worker in self._busy:
             worker.kill()
-        await asyncio.gather(*(worker.end() for worker in (*idle, *self._busy)))
+        ending, self._idle = [*self._idle, *self._busy], []
+        if ending:
+            await asyncio.gather(*(worker.end() for worker in ending))
 
     async def _extract(self, job: Job) -> PageTemplate | None:
         worker = self._take_worker()
@@ -204,7 +201,9 @@ class ExtractionWorkers:
             raise WorkerDiedError(f"no worker can be started: {error}") from error
 
     def _new_worker(self) -> WorkerProcess:
-        return WorkerProcess(Options(self._extractor, self._megabytes, _log_level()))
+        worker = WorkerProcess(Options(self._extractor, self._megabytes, _log_level()))
+        logger.debug("Extraction worker %d is started", worker.pid)
+        return worker
 
     def _extract_here(
         self, key: PageSource, pages: Sequence[PageSource], seconds: float | None
