@@ -87,6 +87,8 @@ def test_the_template_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
             made.start()
             (pid,) = made.pids
             assert await made.extract(key, others) == extract_template(key, others)
+            own, its = (os.getpriority(os.PRIO_PROCESS, number) for number in (0, pid))
+            assert its == min(own + 10, 19)
             assert await made.extract(key, [key]) is None
             assert made.pids == [pid]
 

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     from tplspider.extraction.messages import Job, Message, Options
 
-# Modules are found where they are found here, also in the egg of a scrapyd job. Standard input is
-# moved away before anything can read from it.
+# First of all a worker gives way to the event loop: where there are not processors enough, what it
+# imports would keep the first page waiting. Then standard input is moved away before anything can
+# read from it. Modules are found where they are found here, also in the egg of a scrapyd job.
 _BOOTSTRAP = (
-    "import os, pickle, sys; pipe = open(os.dup(0), 'rb'); sys.path[:] = pickle.load(pipe);"
+    "import os; getattr(os, 'nice', int)(10);"
+    " import pickle, sys; pipe = open(os.dup(0), 'rb'); sys.path[:] = pickle.load(pipe);"
     " from tplspider.extraction.worker import main; main(pipe)"
 )
 END_SECONDS = 5  # for a worker that is asked to end
@@ -48,6 +50,7 @@ class WorkerProcess:
                 [sys.executable, "-P", "-c", _BOOTSTRAP],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
             )
         assert self._process.stdin
         assert self._process.stdout
