@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import sys
@@ -224,6 +225,14 @@ def test_closing_ends_everything(tmp_path: Path) -> None:
             for error in await asyncio.gather(*tasks, return_exceptions=True):
                 assert isinstance(error, WorkerDiedError)
                 assert str(error) == "the workers were ended"
+
+    asyncio.run(run())
+
+
+def test_there_need_be_no_bounds() -> None:
+    async def run() -> None:
+        async with workers(seconds=math.inf, megabytes=10**30) as made:
+            assert await ask(made, "sleep 0")
 
     asyncio.run(run())
 

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 
 from tplspider.config import Config
 from tplspider.extraction.workers import (
@@ -91,7 +91,7 @@ class PageResults:
         if not self._template and not self._folder:
             return []
         try:
-            pages = self._pages(search) if search else []
+            pages = await self._pages(search) if search else []
             if self._folder:
                 self._save(pages)
             seconds = HURRIED_SECONDS if hurried else None
@@ -123,11 +123,12 @@ class PageResults:
         if self._workers:
             await self._workers.close()
 
-    def _pages(self, search: SubdigraphSearch) -> list[KeptPage]:
+    async def _pages(self, search: SubdigraphSearch) -> list[KeptPage]:
         """The key page and the members of the best CS, by rank."""
         wanted = [(search.key_page, "")]
         wanted += [(visit.page, visit.link.url) for visit in search.members if visit.page]
-        kept = [self._kept.get(page, link) for page, link in wanted]
+        # The page that ended the search has kept the event loop long enough.
+        kept = await run_in_thread(lambda: [self._kept.get(page, link) for page, link in wanted])
         if self._kept.fault and None in kept:
             self._lost = self._kept.fault
             if not self._folder:
@@ -150,14 +151,15 @@ class PageResults:
     async def _extract(
         self, key_url: str, pages: list[KeptPage], seconds: float | None
     ) -> PageTemplate | None:
-        key = next((page for page in pages if not page.link), None)
-        members = [PageSource(page.url, page.html) for page in pages if page.link]
-        if key is None or not members:
+        if len(pages) < 2 or pages[0].link:
             logger.info("No template for %s: there is no page to compare it with", key_url)
             return None
-        logger.info("Comparing the key page with %d pages", len(members))
+        logger.info("Comparing the key page with %d pages", len(pages) - 1)
         assert self._workers
-        found = await self._workers.extract(PageSource(key.url, key.html), members, seconds=seconds)
+        key, *members = await run_in_thread(
+            lambda: [PageSource(page.url, page.html) for page in pages]
+        )
+        found = await self._workers.extract(key, members, seconds=seconds)
         if found:
             logger.info("The template is %.0f%% of the key page", 100 * found.template_share)
         return found

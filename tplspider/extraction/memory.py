@@ -49,7 +49,7 @@ def set_hard_limit(megabytes: float) -> None:
     limit = int(megabytes * MB)
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)
-    with suppress(OSError, ValueError):  # what the system does not allow, it bounds by itself
+    with suppress(OSError, OverflowError, ValueError):  # what is not allowed is bounded anyway
         resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 

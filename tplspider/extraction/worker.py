@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from tplspider.extraction.extractors import Extractor
 
+_LONGEST = 10_000_000  # seconds that every system can count
 GRACE = 1.0  # seconds to end in good order, before the end is forced
 
 _RECORD = (
@@ -154,7 +155,7 @@ def _alarm(seconds: float) -> Iterator[None]:
     if not hasattr(signal, "setitimer"):
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, _LONGEST))
     try:
         yield
     finally:
