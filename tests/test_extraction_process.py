@@ -42,7 +42,7 @@ def wait_for(file: Path) -> None:
     pytest.fail(f"there is no {file}")
 
 
-@pytest.mark.parametrize("order", ["idle", "file", "spin"])
+@pytest.mark.parametrize("order", [pytest.param("idle", marks=pytest.mark.slow), "file", "spin"])
 def test_a_worker_ends_with_its_parent(tmp_path: Path, order: str) -> None:
     """Standard error is the worker's as well: it is closed when both are gone."""
     file = tmp_path / "started"
@@ -53,6 +53,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, order: str) -> None:
     assert process.communicate(timeout=60) == ("", "")
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_its_parent_before_the_time_is_up(tmp_path: Path) -> None:
     file = tmp_path / "started"
     process = start(f"file {file}")
@@ -81,6 +82,7 @@ def test_a_worker_has_memory_of_its_own() -> None:
     assert (out, error) == ("sleep 0.5\n", "")
 
 
+@pytest.mark.slow
 def test_the_package_comes_from_where_it_came_from_here(tmp_path: Path) -> None:
     """As in a job of scrapyd: a zip file that was put on the path when the process ran already."""
     egg = tmp_path / "tplspider.egg"

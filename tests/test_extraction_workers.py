@@ -115,6 +115,7 @@ def test_a_level_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert record.getMessage() == "From the worker: A B"
 
 
+QUICK_FAULTS = ("kill", "sleep 600", "parse", "raise")
 FAULTS: dict[str, tuple[type[ExtractionError], str]] = {
     "kill": (WorkerDiedError, "the worker died: it was killed by SIGKILL"),
     "crash": (WorkerDiedError, "the worker died: it was killed by SIGSEGV"),
@@ -132,7 +133,13 @@ FAULTS: dict[str, tuple[type[ExtractionError], str]] = {
 }
 
 
-@pytest.mark.parametrize("order", FAULTS)
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param(order, marks=[] if order in QUICK_FAULTS else pytest.mark.slow)
+        for order in FAULTS
+    ],
+)
 def test_a_fault_costs_one_template(order: str) -> None:
     if order == "leap" and not sys.platform.startswith("linux"):
         pytest.skip("no hard limit of memory")
@@ -237,6 +244,7 @@ def test_there_need_be_no_bounds() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_two_workers_are_at_it_at_once() -> None:
     async def run() -> None:
         async with workers(workers=2) as made:
