@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks import clique_step, extraction, in_flight, long_hosts, read_page, sort_links
+from benchmarks import (
+    clique_step,
+    extraction,
+    in_flight,
+    long_hosts,
+    loop_pauses,
+    read_page,
+    sort_links,
+)
 
 if __name__ == "__main__":
     results = [
@@ -14,6 +22,7 @@ if __name__ == "__main__":
             long_hosts.run,
             extraction.run,
             in_flight.run,
+            loop_pauses.run,
         )
     ]
     raise SystemExit(not all(results))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from scrapyd_server import (
     running_scrapyd,
     schedule,
 )
+from template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +50,20 @@ def test_a_job_chooses_settings_and_a_profile(
     assert "'DOWNLOAD_TIMEOUT': '7'" in log
     assert "scrapy.extensions.throttle.AutoThrottle" in log
     assert len(scrapyd.feed("chosen.json")) == 3
+
+
+def test_a_job_has_a_worker_that_finds_the_egg(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu", routes_of(pages_of()))
+    settings = [*FAST, "LOG_LEVEL=DEBUG"]
+    schedule(scrapyd, "template", url=site.url, setting=settings, template="t.json")
+    scrapyd.wait("template")
+    log = scrapyd.log("template")
+    assert re.search(r"Extraction worker \d+ is started", log)
+    assert "No template" not in log
+    (item,) = scrapyd.feed("t.json")
+    assert item["content_text"] == CONTENT[""]
 
 
 @pytest.mark.parametrize(

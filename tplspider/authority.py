@@ -36,9 +36,14 @@ def without_user(href: str) -> str:
 
     >>> without_user("//me:secret@example.org/a@b")
     '//example.org/a@b'
+    >>> without_user("///me:secret@example.org/")
+    Traceback (most recent call last):
+    ValueError: a user where browsers find one, and others a path
     """
     before, authority, rest = _split(href)
     if not authority:
+        if _hides_user(href):
+            raise ValueError("a user where browsers find one, and others a path")
         return href
     _, user, host_and_port = authority.rpartition("@")
     host, port = _host_and_port(host_and_port)
@@ -46,6 +51,18 @@ def without_user(href: str) -> str:
     if port and not (port.isascii() and port.isdigit()):
         raise ValueError("a port that is not a number")
     return f"{before}{host_and_port}{rest}" if user else href
+
+
+def _hides_user(href: str) -> bool:
+    """Whether a browser, which takes any number of slashes for two, would find a user in it."""
+    scheme, colon, rest = href.partition(":")
+    if colon and scheme.lower() in ("http", "https"):
+        href = rest
+    elif not href.startswith("///"):
+        return False
+    start = href.lstrip("/")
+    end = min((i for i in map(start.find, "/?#") if i >= 0), default=len(start))
+    return "@" in start[:end]
 
 
 def check_host(host: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES
+from tplspider.extraction import EXTRACTOR, MEGABYTES, SECONDS
 from tplspider.profiles import apply_profile
 from tplspider.setting_values import boolean, one_of, seconds, whole_number
 
@@ -35,6 +36,10 @@ class Config:
     allow_private: bool = True
     confine: bool = False
     contact: str = ""
+    extract_mb: int = MEGABYTES
+    extract_seconds: float = SECONDS
+    extract_workers: int = 1
+    extractor: str = EXTRACTOR
     fail: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
@@ -54,6 +59,14 @@ class Config:
             allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
             confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
+            extract_mb=whole_number(settings, "TPLSPIDER_EXTRACT_MB", cls.extract_mb, at_least=1),
+            extract_seconds=seconds(
+                settings, "TPLSPIDER_EXTRACT_SECONDS", cls.extract_seconds, above_zero=True
+            ),
+            extract_workers=whole_number(
+                settings, "TPLSPIDER_EXTRACT_WORKERS", cls.extract_workers, at_least=0
+            ),
+            extractor=_extractor(settings.get("TPLSPIDER_EXTRACTOR")) or cls.extractor,
             fail=one_of(settings, "TPLSPIDER_FAIL", FAILURES),
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
@@ -63,6 +76,19 @@ class Config:
             retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
+
+
+def _extractor(given: Any) -> str:
+    """The import path of the extractor, once it is known to lead to one."""
+    if not given:
+        return ""
+    # Here and not above: what extracts templates is not imported for those who want none.
+    from tplspider.extraction.extractors import extractor_name  # noqa: PLC0415
+
+    try:
+        return extractor_name(given)
+    except ValueError as error:
+        raise ValueError(f"TPLSPIDER_EXTRACTOR: {error}") from error
 
 
 def adapt_settings(settings: BaseSettings) -> None:

@@ -77,6 +77,7 @@ class CliqueTracker:
         async def close_with_results(*, reason: str = "cancelled") -> None:
             if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
                 under_way.cancel()
+            spider.page_results.hurry()
             # Whoever wants to close it as well, a second limit or a signal, waits for the results.
             if self._finished is None:
                 self._finished = deferred_from_coro(self._finish_early(spider, reason))
@@ -98,7 +99,7 @@ class CliqueTracker:
             return
         self._closing = True
         try:
-            for item in spider.finish_early(reason):
+            async for item in spider.finish_early(reason):
                 await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
         except Exception:
             logger.exception("The results so far cannot be given")

@@ -18,6 +18,8 @@ from weakref import finalize
 
 from scrapy import signals
 
+from tplspider.own_spider import is_ours
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
@@ -45,6 +47,9 @@ class _HarmlessRecord(logging.LogRecord):
 
     def getMessage(self) -> str:
         message = super().getMessage()
+        spider = self.__dict__.get("spider")
+        if spider is not None and not is_ours(type(spider)):
+            return message  # a spider of somebody else's, in the same process
         if self.args and "\n" not in str(self.msg):
             # No line that only looks like one of the log: this end of a line is an argument's.
             message = message.replace("\n", "\\n")

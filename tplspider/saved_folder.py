@@ -78,6 +78,8 @@ def read_manifest(path: Path) -> list[dict[str, str]] | None:
 
 def check_contents(label: str, place: Path) -> None:
     """Raise ValueError, in one line, if *place* holds anything that is not ours."""
+    if place.is_symlink() and not place.exists():
+        raise ValueError(f"{label}: this is a link that leads nowhere")
     foreign = read_folder(place).foreign
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""

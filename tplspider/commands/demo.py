@@ -64,6 +64,8 @@ class Command(ScrapyCommand):
         assert self.crawler_process
         assert self.settings is not None
         guard_log()
+        if args:
+            refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
         found: list[TemplateCandidate] = []
         summaries: list[CandidateSearch] = []
         templates: list[PageTemplate] = []

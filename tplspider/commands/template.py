@@ -96,9 +96,10 @@ class Command(BaseRunSpiderCommand):
                 self.exitcode = LOST
         else:
             self.exitcode = LOST
-            why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
+            fault = crawler.stats.get_value("tplspider/template_fault") if crawler.stats else ""
+            why = fault or (_why_none(summaries[0]) if summaries else "the crawl gave no answer")
             address = harmless(without_credentials(args[0]))
-            print(f"No template for {address}: {why}", file=sys.stderr)
+            print(f"No template for {address}: {harmless(why)}", file=sys.stderr)
         self.exitcode = self.exitcode or exit_status(crawler)
 
 

@@ -36,7 +36,7 @@ from tplspider.strategies import STRATEGIES
 from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.page import Page
 
-    Output = Iterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
+    Output = AsyncIterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
 
 logger = logging.getLogger(__name__)
 
@@ -138,38 +138,44 @@ class TemplateCandidatesSpider(Spider):
         else:
             yield key_page_request(url, self.parse_key_page, self.key_page_failed)
 
-    def parse_key_page(self, response: Response) -> Output:
+    async def parse_key_page(self, response: Response) -> Output:
         """Start the search from the links of the key page."""
         if self._ended:
             return
         reason = response_reason(response)
         if reason:
-            yield from self._give_up(response.url, reason)
+            async for output in self._give_up(response.url, reason):
+                yield output
             return
         try:
             self._start_search(response)
         except Exception:
             logger.exception("The key page %s cannot be read", response.url)
-            yield from self._give_up(response.url, "error")
+            async for output in self._give_up(response.url, "error"):
+                yield output
             return
         if self._links:
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
         else:
-            yield from self._give_up(response.url, "no-links")
+            async for output in self._give_up(response.url, "no-links"):
+                yield output
 
-    def key_page_failed(self, failure: Failure) -> Output:
+    async def key_page_failed(self, failure: Failure) -> Output:
         """End the search: the key page could not be loaded."""
         if not self._ended:
             request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-            yield from self._give_up(request.url, failure_reason(failure.value))
+            async for output in self._give_up(request.url, failure_reason(failure.value)):
+                yield output
 
-    def parse_link(self, response: Response, rank: int) -> Output:
+    async def parse_link(self, response: Response, rank: int) -> Output:
         """Tell the search what the link of that rank gave."""
         if self.search and not self.search.reason:
             self.search.tell(rank, self._page_or_reason(response))
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
 
-    def link_failed(self, failure: Failure) -> Output:
+    async def link_failed(self, failure: Failure) -> Output:
         """Tell the search why a link gave no page."""
         if self.search and not self.search.reason:
             request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
@@ -179,7 +185,8 @@ class TemplateCandidatesSpider(Spider):
             else:
                 answer = failure_reason(failure.value)
             self.search.tell(request.cb_kwargs["rank"], answer)
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
 
     def resume(self) -> None:
         """Nothing is under way: if the search is not over, requests have vanished. Go on."""
@@ -190,33 +197,37 @@ class TemplateCandidatesSpider(Spider):
         self.crawler.engine.crawl(empty_request(self.parse_nothing))
         raise DontCloseSpider
 
-    def parse_nothing(self, _: Response | Failure) -> Output:
+    async def parse_nothing(self, _: Response | Failure) -> Output:
         """Account for requests that ended without a callback or an errback, or never started."""
         if self._ended:
             return
         if self.search is None:
             url = self.arguments.url
             too_long = is_too_long(url, self.settings)
-            yield from self._give_up(url, "too-long" if too_long else "error")
+            async for output in self._give_up(url, "too-long" if too_long else "error"):
+                yield output
             return
         for visit in self.search.pending:
             logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
             self.search.tell(visit.rank, "error")
-        yield from self._advance()
+        async for output in self._advance():
+            yield output
 
-    def finish_early(self, reason: str) -> Output:
+    async def finish_early(self, reason: str) -> Output:
         """The results so far, when somebody else ends the crawl for that reason."""
         if self._ended:
             return
         if self.search is None:
             url = self.arguments.url
-            yield from self._end(
+            async for output in self._end(
                 unusable(url, self.arguments.n, "not-loaded", reason=reason), iter(())
-            )
+            ):
+                yield output
         else:
             self.search.stop(reason)
             self._announce(self.search)
-            yield from self._end(*self._results(self.search), hurried=True)
+            async for output in self._end(*self._results(self.search), hurried=True):
+                yield output
 
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
@@ -252,7 +263,7 @@ class TemplateCandidatesSpider(Spider):
             unparsable=count.unparsable,
         )
 
-    def _advance(self) -> Output:
+    async def _advance(self) -> Output:
         """Ask for what the search wants next; when it is over, give the items."""
         search = self.search
         assert search
@@ -266,7 +277,8 @@ class TemplateCandidatesSpider(Spider):
                     yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
         self._announce(search)
         if search.reason and not self._ended:
-            yield from self._end(*self._results(search))
+            async for output in self._end(*self._results(search)):
+                yield output
 
     def _results(
         self, search: SubdigraphSearch
@@ -301,13 +313,15 @@ class TemplateCandidatesSpider(Spider):
         self.page_results.keep(page, response)
         return page
 
-    def _give_up(self, url: str, outcome: str) -> Output:
+    async def _give_up(self, url: str, outcome: str) -> Output:
         if outcome == PRIVATE_ADDRESS:
             allowed = self.config.allow_private
             self._hint = private_address_hint(of_link=False, allowed=allowed)
-        yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
+        last = unusable(url, self.arguments.n, outcome, self._hint)
+        async for output in self._end(last, iter(())):
+            yield output
 
-    def _end(
+    async def _end(
         self,
         last: CandidateSearch,
         found: Iterator[TemplateCandidate],
@@ -316,9 +330,11 @@ class TemplateCandidatesSpider(Spider):
     ) -> Output:
         self._ended = True
         self._send(signals.search_ended, summary=last)
-        yield from found
-        yield from self.page_results.items(last.key_url, self.search, hurried=hurried)
-        yield last
+        # Nothing is awaited from the first item to the last: it would break their order.
+        made = await self.page_results.items(last.key_url, self.search, hurried=hurried)
+        items: Iterable[TemplateCandidate | PageTemplate | CandidateSearch] = (*found, *made, last)
+        for item in items:
+            yield item
 
     def _send(self, signal: object, **kwargs: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **kwargs)
