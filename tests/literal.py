@@ -82,7 +82,14 @@ class Explored:
 
 
 def without_user(address: str) -> str:
-    """An address without its ``user:password@``."""
+    """An address without its ``user:password@``.
+
+    One that only browsers find, which take any number of slashes for two, cannot be parsed.
+    """
+    if not re.match(r"(?:https?:)?//[^/?#]", address, re.IGNORECASE) and re.match(
+        r"(?:https?:/*|///+)[^/?#]*@", address, re.IGNORECASE
+    ):
+        raise ValueError("a user in the wrong place")
     return re.sub(r"^((?:https?:)?//)[^/?#]*@", r"\1", address, flags=re.IGNORECASE)
 
 

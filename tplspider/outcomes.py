@@ -23,6 +23,7 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from tplspider.address_guard import PrivateAddressError
 from tplspider.redirects import OffsiteRedirectError, RedirectLoopError
+from tplspider.tag_cost import is_too_dear
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -65,6 +66,8 @@ def response_reason(response: Response) -> str:
     if not isinstance(response, HtmlResponse) or _is_other_file(response):
         return "not-html"
     if response.body.count(b"<") + response.body.count(b"=") > _MAX_TAGS:
+        return "too-large"
+    if is_too_dear(response.body):
         return "too-large"
     try:
         response.text  # noqa: B018 - decodes the body

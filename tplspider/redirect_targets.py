@@ -38,6 +38,8 @@ def clean_location(response: Response) -> Response:
     location = clean_href(written)
     if is_elsewhere(location):
         raise ValueError("neither http nor https")
+    if location.startswith("//"):  # as browsers do, and Scrapy
+        location = "//" + location.lstrip("/")
     cleaned = without_user(location)
     if cleaned == location:
         return response
