@@ -8,6 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser_profile import KEY as SCRIPTED
+from browser_profile import needs_chromium
 from conftest import FixtureServer, run_scrapy
 from scrapyd_server import (
     FAST,
@@ -99,6 +101,23 @@ def test_a_job_may_not_look_into_the_servers_network(
     assert scrapyd.feed("inside.json") == []
     assert scrapyd.feed("inside.template.json") == []
     assert site.log == []
+
+
+@needs_chromium
+def test_a_job_with_a_browser(scrapyd: Scrapyd, serve: Callable[..., FixtureServer]) -> None:
+    site = serve("script-menu")
+    url = site.url + SCRIPTED
+    outside = ["TPLSPIDER_PROFILE=browser", "DOWNLOAD_DELAY=0"]
+    fields = {"url": url, "summary": "../outside.json"}
+    schedule(scrapyd, "rendered", url=url, setting=[*FAST, "TPLSPIDER_PROFILE=browser"])
+    schedule(scrapyd, "browser-inside", url=url, setting=outside)
+    schedule(scrapyd, "browser-outside", **fields, setting=outside)
+    for job in ("rendered", "browser-inside", "browser-outside"):
+        scrapyd.wait(job)
+    assert scrapyd.feed("rendered.summary.json")[0]["complete"]
+    (summary,) = scrapyd.feed("browser-inside.summary.json")
+    assert summary["key_outcome"] == "private-address"
+    assert "expected a relative name inside TPLSPIDER_FEEDS_DIR" in scrapyd.log("browser-outside")
 
 
 def test_cancelling_leaves_valid_feeds(
