@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser_profile import KEY as SCRIPTED
+from browser_profile import needs_chromium
 from conftest import FixtureServer, run_scrapy
 from scrapyd_server import (
     FAST,
@@ -106,12 +109,31 @@ def test_a_job_may_not_look_into_the_servers_network(
     scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
 ) -> None:
     site = serve("menu")
-    schedule(scrapyd, "inside", url=site.url + KEY, setting=["DOWNLOAD_DELAY=0"])
+    settings = ["DOWNLOAD_DELAY=0", "TPLSPIDER_TEMPLATE=True"]
+    schedule(scrapyd, "inside", url=site.url + KEY, setting=settings)
     scrapyd.wait("inside")
     (summary,) = scrapyd.feed("inside.summary.json")
     assert summary["key_outcome"] == "private-address"
     assert scrapyd.feed("inside.json") == []
+    assert scrapyd.feed("inside.template.json") == []
     assert site.log == []
+
+
+@needs_chromium
+def test_a_job_with_a_browser(scrapyd: Scrapyd, serve: Callable[..., FixtureServer]) -> None:
+    site = serve("script-menu")
+    url = site.url + SCRIPTED
+    outside = ["TPLSPIDER_PROFILE=browser", "DOWNLOAD_DELAY=0"]
+    fields = {"url": url, "summary": "../outside.json"}
+    schedule(scrapyd, "rendered", url=url, setting=[*FAST, "TPLSPIDER_PROFILE=browser"])
+    schedule(scrapyd, "browser-inside", url=url, setting=outside)
+    schedule(scrapyd, "browser-outside", **fields, setting=outside)
+    for job in ("rendered", "browser-inside", "browser-outside"):
+        scrapyd.wait(job)
+    assert scrapyd.feed("rendered.summary.json")[0]["complete"]
+    (summary,) = scrapyd.feed("browser-inside.summary.json")
+    assert summary["key_outcome"] == "private-address"
+    assert "expected a relative name inside TPLSPIDER_FEEDS_DIR" in scrapyd.log("browser-outside")
 
 
 def test_cancelling_leaves_valid_feeds(
@@ -137,6 +159,57 @@ def test_cancelling_leaves_valid_feeds(
     (summary,) = scrapyd.feed("cancelled.summary.json")
     assert summary["reason"] == "shutdown"
     assert [row["url"] for row in scrapyd.feed("cancelled.json")] == summary["members"]
+
+
+def test_cancelling_a_job_that_has_not_begun(
+    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    """What the guide says: no feeds before the log says "Spider opened", and from then on feeds."""
+    over = threading.Event()
+    site = serve("menu", {"/robots.txt": lambda _: over.wait(600)})  # so that no job gets further
+
+    def files(job: str) -> set[str]:
+        folders = ("logs", "items")
+        return {path.name for at in folders for path in (server.folder / at).rglob(f"{job}.*")}
+
+    def log(job: str) -> str:
+        return server.log(job) if f"{job}.log" in files(job) else ""
+
+    with running_scrapyd(tmp_path / "scrapyd", max_proc="1") as server:
+        assert deploy(clone, server, "production").returncode == 0
+        moments: dict[str, Callable[[], object]] = {
+            "at-once": lambda: True,
+            "logging": lambda: log("logging"),
+            "asking": lambda: site.log,
+        }
+        try:
+            for job, has_come in moments.items():
+                schedule(server, job, url=site.url + KEY)
+                server.wait(job, "running")
+                schedule(server, f"after-{job}", url=site.url + KEY)
+                removed = server.call("cancel.json", project="tplspider", job=f"after-{job}")
+                assert removed["prevstate"] == "pending"
+                assert server.call(f"status.json?job=after-{job}")["currstate"] is None
+                assert files(f"after-{job}") == set()
+                for _ in range(600):
+                    if has_come():
+                        break
+                    time.sleep(0.05)
+                assert has_come()
+                cancelled = server.call("cancel.json", project="tplspider", job=job)
+                assert cancelled["prevstate"] == "running"
+                server.wait(job)
+                # Where a job was met depends on the machine; that it had begun, for the last alone.
+                feeds = files(job) - {f"{job}.log"}
+                if "Spider opened" in log(job):
+                    assert feeds == {f"{job}.json", f"{job}.summary.json", f"{job}.jl"}
+                    assert server.feed(f"{job}.summary.json")[0]["reason"] == "shutdown"
+                else:
+                    assert feeds == set()
+                    assert job != "asking"
+        finally:
+            over.set()
+    assert site.pages_asked == []
 
 
 def test_without_items_dir_and_with_jobs_dir(

@@ -53,6 +53,30 @@ def test_failures_that_are_to_be_told(
         assert done.summary["requested_size"] == n
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"),
+            "TPLSPIDER_ALLOW_PRIVATE?",
+        ),
+        (("template", "URL", "--text"), "unknown option '--text'"),
+        (("demo", "URL"), "unexpected"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    server = serve("menu")
+    given = [argument.replace("URL", server.url + KEY) for argument in arguments]
+    done = run_scrapy(*given, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    assert done.code == 2
+    (line,) = done.log.splitlines()
+    assert line.startswith(f"scrapy {arguments[0]}: error: ")
+    assert words in line
+    assert server.log == []
+
+
 def test_an_item_that_is_refused(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
@@ -27,6 +28,8 @@ PRIORITY = 50
 
 # What TPLSPIDER_FAIL may name: answers that are to be told by the exit status.
 FAILURES = ("unusable", "incomplete")
+
+_READ_ELSEWHERE = ("BROWSER_QUIET", "BROWSER_WAIT", "JOB_SETTINGS", "PROFILE")
 
 
 @dataclass(frozen=True)
@@ -104,3 +107,14 @@ def adapt_settings(settings: BaseSettings) -> None:
     if settings.get("JOBDIR"):
         logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
         settings.set("JOBDIR", None, priority=PRIORITY)
+
+
+def check_names(settings: BaseSettings) -> None:
+    """Raise ValueError, in one line, for a setting that looks like one of ours and is not."""
+    known = [f"TPLSPIDER_{each.name.upper()}" for each in fields(Config)]
+    known += [f"TPLSPIDER_{name}" for name in _READ_ELSEWHERE]
+    for name in settings:
+        if str(name).startswith("TPLSPIDER_") and name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise ValueError(f"unknown setting {name}{meant}")

@@ -65,6 +65,8 @@ class Command(BaseRunSpiderCommand):
         assert self.crawler_process
         assert self.settings is not None
         guard_log()
+        if unknown := [arg for arg in args if arg.startswith("-")]:
+            refuse("template", f"unknown option {unknown[0]!r}", self.settings)
         if len(args) != 1:
             refuse("template", "give the address of one page", self.settings)
         # The text is wanted, not the paper's order: guided needs fewer loads for it.

@@ -15,7 +15,7 @@ from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
-from tplspider.config import Config, adapt_settings
+from tplspider.config import Config, adapt_settings, check_names
 from tplspider.credentials import without_credentials
 from tplspider.feeds import add_feeds, plan_outputs
 from tplspider.hints import joined, private_address_hint
@@ -118,6 +118,7 @@ class TemplateCandidatesSpider(Spider):
         """
         arguments = check_arguments(given)
         if settings is not None:
+            check_names(settings)
             Config.of(settings)
             check_settings(settings)
             in_force = settings.copy()
