@@ -83,7 +83,7 @@ def test_a_page_beyond_all_bounds(
     done = crawl(
         serve("menu", routes_of(pages_of())).url + "/", settings, template=tmp_path / "t.json"
     )
-    assert done.code == 0
+    assert done.code == 1
     assert "Traceback" not in done.log
     (found,) = [text for text in done.log.splitlines() if "No template for" in text]
     assert found.endswith(line)
@@ -140,7 +140,7 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
     if times == 2:
         assert "forcing unclean shutdown" in log
         return
-    assert process.returncode == 0
+    assert process.returncode == 1
     assert "Spider closed (shutdown)" in log
     assert "there was no more time for it" in log
     assert read(tmp_path / "t.json") == []

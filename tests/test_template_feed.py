@@ -177,7 +177,7 @@ def test_a_defect_of_the_extractor_costs_the_template_only(
         template=tmp_path / "t.json",
         save_html=tmp_path / "html",
     )
-    assert done.code == 0
+    assert done.code == 1
     assert "No template for" in done.log
     assert "RuntimeError: stumbled" in done.log
     assert len(done.candidates) == 3
