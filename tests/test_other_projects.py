@@ -290,7 +290,7 @@ def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
         ("a", "200"),
         ("b", "200"),
     ]
-    assert f"{private}/link: no page (private-address)" in done.log
+    assert f"{private}/link: no page (private-address: " in done.log
     assert "/link" not in inside.log
 
 
