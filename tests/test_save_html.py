@@ -188,6 +188,24 @@ def test_what_comes_between_is_left_alone(
     assert done.summary["complete"]
 
 
+def test_a_manifest_that_comes_between_is_left_alone(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    folder = tmp_path / "html"
+    pages = pages_of()
+
+    def meddle(request: Handler) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "manifest.json").write_text("mine")
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    done = crawl(serve("menu", {**routes_of(pages), "/a": meddle}).url + "/", save_html=folder)
+    (line,) = [line for line in done.log.splitlines() if "] ERROR: " in line]
+    assert line.endswith(f"{folder}: the manifest.json in it is not ours")
+    assert done.code == 1
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"manifest.json": "mine"}
+
+
 def test_two_crawls_do_not_write_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "html"
     saved_before(folder)

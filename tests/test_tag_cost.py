@@ -36,6 +36,7 @@ def test_tags_that_are_too_dear(html: bytes) -> None:
         b"<script>for (i = 0; i <n; i++) {}" + b"x = 1; " * MANY + b"</script>",
         b"<p title='" + b"word " * MANY + b"'>",
         b'<p class=x">' + b"word " * MANY + b"<b>",
+        b"<a href=" + b"../" * MANY + b"x>Up</a>",
         b"<!-- <a " + b"word " * MANY + b"-->",
         b"<p a=1 b=2 c=3 d=4>x</p>" * MANY,
     ],

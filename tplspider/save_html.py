@@ -47,8 +47,8 @@ def save_html(folder: str, pages: Iterable[KeptPage]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     with _nobody_else(place):
         before = read_folder(place)
-        if before.foreign:  # since the crawl began
-            raise FileExistsError(f"{before.foreign[0]!r} in it is not ours")
+        if MANIFEST in before.foreign:  # since the crawl began
+            raise FileExistsError(f"the {MANIFEST} in it is not ours")
         run = secrets.token_hex(4)
         try:
             rows = [

@@ -12,7 +12,7 @@ MAX_COST = 100_000_000  # attributes, squared, of all large tags: some tenths of
 
 _SHORT = 4000  # bytes: what has fewer has fewer than 2,000 attributes
 _VALUE = rb"""=\s*+(?:"[^"]*+"|'[^']*+')"""  # in quotes, where a ">" is no end
-_QUOTED = re.compile(_VALUE)
+_ANY_VALUE = re.compile(_VALUE + rb"|=\s*+[^\s>]*+")
 _TAG = re.compile(rb"<[a-zA-Z](?:[^>=]++|" + _VALUE + rb"|=)*+")
 _NAME = re.compile(rb"""[^\s=/"']+""")
 _UNTAGGED = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1", re.DOTALL | re.IGNORECASE)
@@ -32,4 +32,4 @@ def is_too_dear(html: bytes) -> bool:
 
 def _cost(html: bytes) -> int:
     large = (found[0] for found in _TAG.finditer(html) if found.end() - found.start() > _SHORT)
-    return sum(len(_NAME.findall(_QUOTED.sub(b" ", tag))) ** 2 for tag in large)
+    return sum(len(_NAME.findall(_ANY_VALUE.sub(b" ", tag))) ** 2 for tag in large)
