@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks import clique_step, extraction, in_flight, long_hosts, read_page, sort_links
+from benchmarks import clique_step, extraction, guided, in_flight, long_hosts, read_page, sort_links
 
 if __name__ == "__main__":
     results = [
         benchmark()
         for benchmark in (
             sort_links.run,
+            guided.run,
             clique_step.run,
             read_page.run,
             long_hosts.run,
