@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     clique_step,
     extraction,
+    guided,
     in_flight,
     long_hosts,
     loop_pauses,
@@ -17,6 +18,7 @@ if __name__ == "__main__":
         benchmark()
         for benchmark in (
             sort_links.run,
+            guided.run,
             clique_step.run,
             read_page.run,
             long_hosts.run,

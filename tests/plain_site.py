@@ -21,7 +21,7 @@ from tplspider import (
     read_page,
 )
 from tplspider.results import summary
-from tplspider.strategies import STRATEGIES
+from tplspider.strategies import STRATEGIES, Strategy
 
 ROOT = "http://example.org"
 
@@ -57,7 +57,7 @@ def run(
     site: PlainSite,
     key: str,
     *,
-    strategy: str = "paper",
+    strategy: str | Strategy = "paper",
     in_flight: int = 1,
     seed: int = 0,
     **options: Any,
@@ -106,7 +106,7 @@ def run(
     search = SubdigraphSearch(
         read_page(root, loaded.url, host),
         get_links(root, loaded.url, host),
-        strategy=STRATEGIES[strategy],
+        strategy=STRATEGIES[strategy] if isinstance(strategy, str) else strategy,
         in_flight=in_flight,
         max_redirects=site.max_redirects,
         **options,

@@ -96,6 +96,11 @@ class Resolver:
             names = plain[2].split("/")[:-1]
             self._directories = ["/".join(names[:k]) + "/" for k in range(len(names), 0, -1)]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the base is canonical as it stands."""
+        return bool(self._origin)
+
     def resolve(self, href: str) -> tuple[str, str] | None:
         """The address to request and its identity.
 
