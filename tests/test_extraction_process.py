@@ -16,6 +16,8 @@ from conftest import PROJECT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.crawl  # processes of their own
+
 TESTS = PROJECT / "tests"
 
 

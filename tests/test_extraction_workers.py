@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from tplspider.items import PageTemplate
 
+pytestmark = pytest.mark.crawl  # processes of their own; a few are quick
+
 KEY, *OTHERS = (PageSource(f"http://x/{path}", html.decode()) for path, html in pages_of().items())
 ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")

@@ -242,6 +242,7 @@ def test_the_order_is_that_of_the_definition(
     assert outcome(found) == outcome(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.randoms(use_true_random=False),

@@ -69,6 +69,7 @@ needs_proc = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_proc
 def test_headers_without_end(tmp_path: Path) -> None:
     links = [*ENDLESS, "/many", "/last"]

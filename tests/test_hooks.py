@@ -125,7 +125,7 @@ def name_of(link: str, site: str) -> str:
     return link.removeprefix(site + "/") if link.startswith(site) else "refused"
 
 
-@pytest.mark.quick
+@pytest.mark.slow
 def test_every_end_is_accounted_for(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., FixtureServer]
 
+pytestmark = pytest.mark.crawl  # processes of their own
+
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
 COMMANDS |= {"tplspider.commands.template", "tplspider.commands"}

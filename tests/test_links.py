@@ -109,6 +109,7 @@ def test_a_link_to_the_page_itself_is_one_whatever_user_it_names() -> None:
     assert links_of("<a href='http://me:secret@example.org/docs/index.html'>x</a>") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["host beyond ASCII", "host beyond ASCII, with dots", "address over the limit"]
 )

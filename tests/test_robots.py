@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., FixtureServer]
 
+pytestmark = pytest.mark.crawl  # processes of their own
+
 PAGES = ["about.html", "docs/guide/four.html", "index.html", "docs/"]
 FORBIDDING = b"User-agent: *\nDisallow: /about.html\nDisallow: /index.html\nDisallow: /docs/$\n"
 TOGETHER = {
