@@ -6,6 +6,7 @@ The key page is read already; 100 pages are loaded, no two of which link to each
 from __future__ import annotations
 
 import gc
+import math
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -77,12 +78,11 @@ class LargeKeyPage:
 
     def ratio(self, loaded: str, rounds: int = 3) -> float:
         """What ``guided`` takes, as a multiple of ``paper``; the best times of several rounds."""
-        times = [
-            [self.seconds(strategy, loaded) for strategy in ("guided", "paper")]
-            for _ in range(rounds)
-        ]
-        guided, paper = map(min, zip(*times, strict=True))
-        return guided / paper
+        best = {"guided": math.inf, "paper": math.inf}
+        for _ in range(rounds):
+            for strategy, fastest in best.items():
+                best[strategy] = min(fastest, self.seconds(strategy, loaded))
+        return best["guided"] / best["paper"]
 
 
 def run() -> bool:

@@ -28,13 +28,9 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils.response import get_meta_refresh
 from w3lib.url import safe_url_string
 
-PROJECT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
-
-import literal  # noqa: E402 - tests are no package
-from conftest import run_scrapy  # noqa: E402 - as above
-
-from tplspider.demo.server import SiteServer  # noqa: E402 - as above
+from tests import literal
+from tests.support.crawls import run_scrapy
+from tplspider.demo.server import SiteServer
 
 SETTINGS = {"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": "False", "RETRY_ENABLED": "False"}
 LONGEST_DELAY, MAX_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md

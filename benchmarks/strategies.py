@@ -12,7 +12,6 @@ with --http the index pages are crawled by the spider, too, over loopback.
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-PROJECT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
-
-from conftest import run_scrapy  # noqa: E402 - tests are no package
-
-from tplspider.demo.server import SiteServer  # noqa: E402 - as above
-from tplspider.evaluation.measure import measure  # noqa: E402 - as above
-from tplspider.evaluation.plan import Plan  # noqa: E402 - as above
-from tplspider.evaluation.scores import mean  # noqa: E402 - as above
-from tplspider.saved_site import SavedSite  # noqa: E402 - as above
-from tplspider.strategies import STRATEGIES, guided  # noqa: E402 - as above
+from tests.support.crawls import run_scrapy
+from tplspider.demo.server import SiteServer
+from tplspider.evaluation.measure import measure
+from tplspider.evaluation.plan import Plan
+from tplspider.evaluation.scores import mean
+from tplspider.saved_site import SavedSite
+from tplspider.strategies import STRATEGIES, guided
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

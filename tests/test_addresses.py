@@ -5,9 +5,9 @@ from urllib.parse import urljoin
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from literal import clean, without_user
 from w3lib.url import canonicalize_url, safe_url_string
 
+from tests.literal import clean, without_user
 from tplspider import authority
 from tplspider.addresses import Resolver, clean_href, identity
 

@@ -12,12 +12,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_profile import KEY, PROFILE, html, needs_chromium
-from conftest import SITES, Crawl, FixtureServer, with_quick
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
+from tests.support.crawls import SITES, Crawl, FixtureServer
+from tests.support.kinds import with_quick
 from tplspider import browser
 from tplspider.page_parts import may_load
 from tplspider.profiles import profile_settings
@@ -187,7 +188,10 @@ def test_the_parts_of_a_page_are_guarded(
         "/a": html("a page"),
         "/moved": lambda request: request.answer(302, Location=f"{private}/data"),
     }
-    settings = {"TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet", "TPLSPIDER_BROWSER_WAIT": "3"}
+    settings = {
+        "TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet",
+        "TPLSPIDER_BROWSER_WAIT": "3",
+    }
     url = server.url.replace("127.0.0.1", "www.example.com")
     done = crawl(url + "/", PROFILE | settings)
     assert done.stats["tplspider/browser/rendered"] == "1", done.log

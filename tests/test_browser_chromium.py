@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_profile import KEY, PROFILE, html, needs_chromium
-from conftest import SITES, Crawl, FixtureServer
 
+from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
+from tests.support.crawls import SITES, Crawl, FixtureServer
 from tplspider.chromium import PATIENCE
 
 if TYPE_CHECKING:

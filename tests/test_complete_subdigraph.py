@@ -3,12 +3,12 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
-import literal
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import literal
 from tplspider.complete_subdigraph import (
     CompleteSubdigraphs,
     OutOfNodesError,

@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import FixtureServer, run_scrapy
 from scrapy.settings import Settings
 
+from tests.support.crawls import FixtureServer, run_scrapy
 from tplspider.arguments import Arguments
 from tplspider.confined import split_settings
 from tplspider.feeds import plan_outputs

@@ -4,9 +4,11 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
 
-import literal
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy, with_quick
+
+from tests import literal
+from tests.support.crawls import Crawl, FixtureServer, run_scrapy
+from tests.support.kinds import with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,7 +260,7 @@ def test_the_crawl_ends_also_when_somebody_drops_the_items(
 ) -> None:
     done = crawl(
         serve("menu").url + KEY,
-        {"SPIDER_MIDDLEWARES": '{"components.ItemDroppingMiddleware": 100}'},
+        {"SPIDER_MIDDLEWARES": '{"tests.support.components.ItemDroppingMiddleware": 100}'},
     )
     assert done.code == 0
     assert done.finish_reason == "complete_subdigraph"

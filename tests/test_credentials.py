@@ -6,18 +6,18 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_profile import PROFILE, needs_chromium
-from conftest import run_scrapy
-from hostile_pages import html
-from hostile_server import Exchange, HostileServer
 
+from tests.support.browser_profile import PROFILE, needs_chromium
+from tests.support.crawls import run_scrapy
+from tests.support.hostile_pages import html
+from tests.support.hostile_server import Exchange, HostileServer
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Crawl
+    from tests.support.crawls import Crawl
 
     Answer = Callable[[Exchange], None]
 

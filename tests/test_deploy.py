@@ -12,8 +12,9 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, Crawl, FixtureServer
-from scrapyd_server import (
+
+from tests.support.crawls import PROJECT, Crawl, FixtureServer
+from tests.support.scrapyd_server import (
     GUIDE,
     KEY,
     SCRIPTS,

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapyd_server import (
+
+from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
     KEY,
@@ -31,7 +32,7 @@ from scrapyd_server import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import FixtureServer
+    from tests.support.crawls import FixtureServer
 
 PROGRAMS = {"scrapy", "scrapyd", "scrapyd-client", "scrapyd-deploy"}
 # The jobs that look at the site; the others may not, as it is on loopback.

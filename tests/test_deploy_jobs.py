@@ -9,10 +9,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_profile import KEY as SCRIPTED
-from browser_profile import needs_chromium
-from conftest import FixtureServer, run_scrapy
-from scrapyd_server import (
+
+from tests.support.browser_profile import KEY as SCRIPTED
+from tests.support.browser_profile import needs_chromium
+from tests.support.crawls import FixtureServer, run_scrapy
+from tests.support.scrapyd_server import (
     FAST,
     KEY,
     Scrapyd,
@@ -22,7 +23,7 @@ from scrapyd_server import (
     running_scrapyd,
     schedule,
 )
-from template_site import CONTENT, pages_of, routes_of
+from tests.support.template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,10 +10,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-from conftest import PROJECT
 
 import tplspider.profiles
 from benchmarks.labelled_sites.catalogue import SITES
+from tests.support.crawls import PROJECT
 from tplspider.arguments import Arguments
 from tplspider.config import Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate

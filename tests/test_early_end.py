@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, with_quick
+
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
+from tests.support.kinds import with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +61,6 @@ def test_a_signal(serve: Callable[..., FixtureServer], tmp_path: Path, sent: int
             *(f"-aurl={server.url}/", "-an=4", f"-asummary={summary}", f"-O{out}"),
         ],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -120,9 +120,12 @@ def test_a_signal_in_the_first_moments(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str
 ) -> None:
     server = serve("menu")
-    settings = {"INTERRUPTED_AT": moment, "EXTENSIONS": '{"components.Interrupted": 1}'}
+    settings = {
+        "INTERRUPTED_AT": moment,
+        "EXTENSIONS": '{"tests.support.components.Interrupted": 1}',
+    }
     if moment == "load":
-        settings = {"SPIDER_LOADER_CLASS": "components.InterruptedLoader"}
+        settings = {"SPIDER_LOADER_CLASS": "tests.support.components.InterruptedLoader"}
     done = crawl(server.url + "/docs/guide/four.html", settings)
     assert "Traceback" not in done.log
     assert server.log == []

@@ -9,9 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
-from template_site import CONTENT, pages_of, routes_of
-from test_feeds import read
+
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.test_feeds import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def test_wrong_use_is_one_line(
 def test_an_item_that_is_refused(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
-    pipelines = '{"components.WrongSizePipeline": 15}'
+    pipelines = '{"tests.support.components.WrongSizePipeline": 15}'
     done = crawl(serve("menu").url + KEY, {"ITEM_PIPELINES": pipelines})
     assert done.stats["tplspider/invalid_items"] == "3"
     assert done.code == 1
@@ -106,7 +107,6 @@ def start_template(url: str, stdout: int, stderr: int) -> subprocess.Popen[bytes
     return subprocess.Popen(
         [sys.executable, "-m", "scrapy", "template", url, *options],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stdout=stdout,
         stderr=stderr,
     )

@@ -12,14 +12,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
-from template_site import CONTENT, pages_of, routes_of
-from test_feeds import read
+
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.test_feeds import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+ODD = "tests.support.odd_extractors"
 ITEMS = ["TemplateCandidate", "PageTemplate", "CandidateSearch"]
 # What takes long would take ten minutes; on the slowest machine an end is quicker than this.
 SOON = 60
@@ -62,13 +64,13 @@ def _kind(row: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"TPLSPIDER_EXTRACTOR": "odd_extractors.dies"}, "it was killed by SIGKILL"),
+        ({"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"}, "it was killed by SIGKILL"),
         (
-            {"TPLSPIDER_EXTRACTOR": "odd_extractors.grows", "TPLSPIDER_EXTRACT_MB": "200"},
+            {"TPLSPIDER_EXTRACTOR": f"{ODD}.grows", "TPLSPIDER_EXTRACT_MB": "200"},
             "it needs more than 200 MB",
         ),
         (
-            {"TPLSPIDER_EXTRACTOR": "odd_extractors.sleeps", "TPLSPIDER_EXTRACT_SECONDS": "0.5"},
+            {"TPLSPIDER_EXTRACTOR": f"{ODD}.sleeps", "TPLSPIDER_EXTRACT_SECONDS": "0.5"},
             "it takes more than 0.5 s",
         ),
     ],
@@ -98,7 +100,7 @@ def test_the_command_says_why(serve: Callable[..., FixtureServer], tmp_path: Pat
     done = run_scrapy(
         *("template", serve("menu", routes_of(pages_of())).url),
         folder=tmp_path,
-        settings={"TPLSPIDER_EXTRACTOR": "odd_extractors.dies"},
+        settings={"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"},
     )
     assert done.code == 1
     assert done.log.splitlines()[-1].endswith("the worker died: it was killed by SIGKILL")
@@ -110,7 +112,7 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
 ) -> None:
     """Once, the template is waited for a little longer; twice, nothing is waited for."""
     out, summary = tmp_path / "out.json", tmp_path / "summary.json"
-    options = {**SETTINGS, "TPLSPIDER_EXTRACTOR": "odd_extractors.announces"}
+    options = {**SETTINGS, "TPLSPIDER_EXTRACTOR": f"{ODD}.announces"}
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
@@ -119,7 +121,6 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
             *(f"-asummary={summary}", f"-atemplate={tmp_path / 't.json'}", f"-O{out}"),
         ],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -180,7 +181,7 @@ def test_an_extractor_of_ones_own(
 ) -> None:
     done = crawl(
         serve("menu", routes_of(pages_of())).url + "/",
-        {"TPLSPIDER_EXTRACTOR": "odd_extractors.where", "LOG_LEVEL": "INFO"},
+        {"TPLSPIDER_EXTRACTOR": f"{ODD}.where", "LOG_LEVEL": "INFO"},
         template=tmp_path / "t.json",
     )
     (item,) = read(tmp_path / "t.json")

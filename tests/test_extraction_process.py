@@ -11,21 +11,20 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT
+
+from tests.support.crawls import PROJECT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-TESTS = PROJECT / "tests"
-
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     """A process that has started a worker, in a group of their own."""
     process = subprocess.Popen(
-        [sys.executable, TESTS / "worker_parent.py", *arguments],
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        [sys.executable, "-m", "tests.support.worker_parent", *arguments],
+        cwd=PROJECT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -95,9 +94,9 @@ def test_the_package_comes_from_where_it_came_from_here(tmp_path: Path) -> None:
     (tmp_path / "pickle.py").write_text("raise RuntimeError")
     code = (
         "import runpy, sys;"
-        f" sys.path[:] = [{str(egg)!r}, {str(TESTS)!r}, *sys.path[1:]];"
-        " sys.argv[1:] = ['sleep 0', '60', 'odd_extractors.where'];"
-        " runpy.run_module('worker_parent', run_name='__main__')"
+        f" sys.path[:] = [{str(egg)!r}, {str(PROJECT)!r}, *sys.path[1:]];"
+        " sys.argv[1:] = ['sleep 0', '60', 'tests.support.odd_extractors.where'];"
+        " runpy.run_module('tests.support.worker_parent', run_name='__main__')"
     )
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(

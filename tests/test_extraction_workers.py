@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from odd_extractors import NOT_A_FUNCTION, obey
-from template_site import pages_of
 
+from tests.support.odd_extractors import NOT_A_FUNCTION, obey
+from tests.support.template_site import pages_of
 from tplspider.extraction.extractors import extractor_name
 from tplspider.extraction.workers import (
     ExtractionError,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.crawl  # processes of their own; a few are quick
 
 KEY, *OTHERS = (PageSource(f"http://x/{path}", html.decode()) for path, html in pages_of().items())
+ODD = "tests.support.odd_extractors"
 ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -113,7 +114,7 @@ def test_a_level_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
             await ask(made, "log A B")
 
     asyncio.run(run())
-    (record,) = [record for record in caplog.records if record.name == "odd_extractors"]
+    (record,) = [record for record in caplog.records if record.name == ODD]
     assert record.getMessage() == "From the worker: A B"
 
 
@@ -307,15 +308,15 @@ def test_without_a_worker() -> None:
             made.hurry(5)
             return await ask(made, order, **options)
 
-    found = asyncio.run(run("odd_extractors.obey", "sleep 0", seconds=5))
+    found = asyncio.run(run(f"{ODD}.obey", "sleep 0", seconds=5))
     assert found.template_html == str(os.getpid())
-    assert asyncio.run(run("odd_extractors.takes_seconds", "sleep 0")).content_text == "9 s"
-    found = asyncio.run(run("odd_extractors.takes_seconds", "sleep 0", seconds=5))
+    assert asyncio.run(run(f"{ODD}.takes_seconds", "sleep 0")).content_text == "9 s"
+    found = asyncio.run(run(f"{ODD}.takes_seconds", "sleep 0", seconds=5))
     assert found.content_text == "5 s"
     with pytest.raises(ExtractorFailedError, match="RuntimeError: stumbled over a line"):
-        asyncio.run(run("odd_extractors.obey", "raise"))
+        asyncio.run(run(f"{ODD}.obey", "raise"))
     with pytest.raises(ExtractorFailedError, match="gave a str"):
-        asyncio.run(run("odd_extractors.obey", "text"))
+        asyncio.run(run(f"{ODD}.obey", "text"))
     made = ExtractionWorkers(workers=0)
     with pytest.raises(ExtractionTimeoutError, match="takes more than 0 s"):
         asyncio.run(made.extract(KEY, OTHERS, seconds=0))
@@ -346,11 +347,11 @@ def test_without_an_interpreter(monkeypatch: pytest.MonkeyPatch, executable: str
     [
         ("", "expected an import path"),
         ("obey", "expected an import path"),
-        ("odd_extractors:obey", "expected an import path"),
-        ("odd_extractors.", "expected an import path"),
+        (f"{ODD}:obey", "expected an import path"),
+        (f"{ODD}.", "expected an import path"),
         ("no_such_module.f", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("odd_extractors.f", "AttributeError: module 'odd_extractors' has no attribute 'f'"),
-        ("odd_extractors.NOT_A_FUNCTION", "int is not a function"),
+        (f"{ODD}.f", f"AttributeError: module '{ODD}' has no attribute 'f'"),
+        (f"{ODD}.NOT_A_FUNCTION", "int is not a function"),
         ("__main__.f", "put it into a module"),
         (lambda *_: None, "expected an import path"),
         (NOT_A_FUNCTION, "expected an import path"),
@@ -364,7 +365,7 @@ def test_extractors_that_will_not_do(name: Any, words: str) -> None:
 
 
 def test_an_extractor_may_be_given_as_it_is() -> None:
-    assert extractor_name(obey) == "odd_extractors.obey"
-    impostor: Any = type("obey", (), {"__module__": "odd_extractors"})
+    assert extractor_name(obey) == f"{ODD}.obey"
+    impostor: Any = type("obey", (), {"__module__": ODD})
     with pytest.raises(ValueError, match="there is another object of that name"):
         extractor_name(impostor)

@@ -8,8 +8,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy, with_quick
 
+from tests.support.crawls import Crawl, FixtureServer, run_scrapy
+from tests.support.kinds import with_quick
 from tplspider.items import CandidateSearch, TemplateCandidate
 
 if TYPE_CHECKING:

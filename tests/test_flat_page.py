@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
-from template_pages import KEY_URL, flat_pair, page_pairs
 
+from tests.support.template_pages import KEY_URL, flat_pair, page_pairs
 from tplspider.flat_page import UNCOUNTED, FlatPage, Vocabulary, flatten
 from tplspider.tree import fold, parse_html
 

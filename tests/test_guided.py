@@ -6,13 +6,13 @@ import sys
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-import guided_literal
 import pytest
-from conftest import PROJECT, Crawl, FixtureServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_site import PlainSite, outcome, run, sites
 
+from tests import guided_literal
+from tests.support.crawls import PROJECT, Crawl, FixtureServer
+from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.menu_signs import MenuSigns, menu_signs
 from tplspider.sort_links import sort_links

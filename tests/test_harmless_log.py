@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import pickle
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, SETTINGS
-from hostile_pages import html
-from hostile_server import Exchange, HostileServer
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
+from tests.support.crawls import PROJECT, SETTINGS
+from tests.support.hostile_pages import html
+from tests.support.hostile_server import Exchange, HostileServer
 from tplspider.harmless_log import HarmlessLog, guard_log, harmless
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def test_a_site_that_sends_control_characters(tmp_path: Path, where: str) -> Non
     settings = {
         **SETTINGS,
         "COOKIES_DEBUG": "True",
-        "SPIDER_MODULES": "echoing_spider",
+        "SPIDER_MODULES": "tests.support.echoing_spider",
         "RETRY_TIMES": "0",
         **({"LOG_FILE": str(file)} if in_file else {}),
     }
@@ -88,7 +87,6 @@ def test_a_site_that_sends_control_characters(tmp_path: Path, where: str) -> Non
         done = subprocess.run(
             [sys.executable, "-m", "scrapy", "crawl", "template_candidates", *given, *options],
             cwd=PROJECT,
-            env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
             capture_output=True,
             timeout=120,
             check=False,

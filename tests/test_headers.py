@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile_http import CHUNKED, OK
-from hostile_pages import html, page
-from hostile_server import Exchange, HostileServer
-from measured_crawl import run_measured
 from scrapy.settings import Settings
 
+from tests.support.hostile_http import CHUNKED, OK
+from tests.support.hostile_pages import html, page
+from tests.support.hostile_server import Exchange, HostileServer
+from tests.support.measured_crawl import run_measured
 from tplspider.addon import Addon
 from tplspider.download_handler import MAX_HEAD_SIZE
 

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import SITES, Crawl, FixtureServer
+
+from tests.support.crawls import SITES, Crawl, FixtureServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,7 @@ def test_every_end_is_accounted_for(
         settings={
             "DOWNLOAD_TIMEOUT": "1.5",
             "DOWNLOAD_MAXSIZE": "200000",
-            "SPIDER_MODULES": "components",
+            "SPIDER_MODULES": "tests.support.components",
             "REDIRECT_MAX_TIMES": "3",
         },
     )
@@ -176,7 +177,7 @@ def test_a_link_that_vanishes(
     server = serve("hooks", {"/": lambda request: request.answer(200, html, **HTML)})
     done = crawl(
         server.url + "/",
-        settings={"SPIDER_MIDDLEWARES": '{"components.DroppingMiddleware": 100}'},
+        settings={"SPIDER_MIDDLEWARES": '{"tests.support.components.DroppingMiddleware": 100}'},
     )
     assert done.code == 0
     assert [(row["rank"], row["reason"]) for row in done.summary["explored"]] == [
@@ -199,7 +200,7 @@ def test_a_key_page_that_vanishes(
     server = serve("menu")
     done = crawl(
         f"{server.url}/vanish",
-        settings={"SPIDER_MIDDLEWARES": '{"components.DroppingMiddleware": 100}'},
+        settings={"SPIDER_MIDDLEWARES": '{"tests.support.components.DroppingMiddleware": 100}'},
     )
     assert done.code == 0
     assert done.summary["key_outcome"] == "error"

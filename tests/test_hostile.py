@@ -8,13 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hostile_http
-import hostile_pages
-import hostile_redirects
-import hostile_sizes
 import pytest
-from hostile_server import Exchange, HostileServer, Trap
-from measured_crawl import run_measured
+
+from tests.support import hostile_http, hostile_pages, hostile_redirects, hostile_sizes
+from tests.support.hostile_server import Exchange, HostileServer, Trap
+from tests.support.measured_crawl import run_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Crawl, FixtureServer
-
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
     RunCrawl = Callable[..., Crawl]

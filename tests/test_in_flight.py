@@ -5,7 +5,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import SITES, Crawl, FixtureServer, with_quick
+
+from tests.support.crawls import SITES, Crawl, FixtureServer
+from tests.support.kinds import with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable

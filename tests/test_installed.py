@@ -8,15 +8,16 @@ from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, SITES
-from other_project import TESTS, Project, make_project, readme_lines
-from template_site import CONTENT, pages_of, routes_of
+
+from tests.support.crawls import PROJECT, SITES
+from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Crawl, FixtureServer
+    from tests.support.crawls import Crawl, FixtureServer
 
     Serve = Callable[..., FixtureServer]
 
@@ -46,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain(made: Path) -> Path:
     """A project without the add-on, with spiders of another kind."""
     folder = copytree(made / "project", made / "plain")
-    Project(folder, None).set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]')
+    Project(folder, None).set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
     return folder
 
 
@@ -188,7 +189,7 @@ def test_table_1_outside_of_projects(nowhere: Project) -> None:
 )
 def test_wrong_arguments_are_one_line(project: Project, arguments: str, line: str) -> None:
     project.write("sitecustomize.py", 'import sys; sys.modules["scrapy_playwright"] = None\n')
-    variables = {"PYTHONPATH": f"{project.folder}:{project.site}:{TESTS}"}
+    variables = {"PYTHONPATH": f"{project.folder}:{project.path}"}
     done = project.run(*arguments.split(), settings={"LOG_ENABLED": "False"}, **variables)
     assert done.code == 2
     assert done.stdout == ""

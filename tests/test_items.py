@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from template_site import pages_of, routes_of
 
+from tests.support.template_site import pages_of, routes_of
 from tplspider import CandidateSearch, PageTemplate, TemplateCandidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Crawl, FixtureServer
+    from tests.support.crawls import Crawl, FixtureServer
 
 URL = "http://example.org/" + "long/" * 500
 TEXT = "a text\n\x1b[31m from the web \x00" * 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from conftest import PROJECT
+from tests.support.crawls import PROJECT
 
 
 def test_what_is_quick() -> None:

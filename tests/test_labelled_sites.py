@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT
 
 from benchmarks.labelled_sites.__main__ import build_site
 from benchmarks.labelled_sites.align import Node, align
@@ -19,6 +18,7 @@ from benchmarks.labelled_sites.marks import ANY, Variant, as_variant, without_ma
 from benchmarks.labelled_sites.markup import markdown, rst
 from benchmarks.labelled_sites.plan import Page, Spec, make_plan
 from benchmarks.labelled_sites.prose import Block, articles
+from tests.support.crawls import PROJECT
 from tplspider.tree import parse_html
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Crawl, FixtureServer
-
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from math import inf
 
-import literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import DOCUMENTS
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from benchmarks.long_hosts import BOUND, ratios
+from tests import literal
+from tests.support.pages import DOCUMENTS
 from tplspider import ignored_extensions
 from tplspider.addresses import identity
 from tplspider.links import LinkCount, get_links, link_identities

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, FixtureServer
-from template_site import CONTENT, pages_of, routes_of
-from test_feeds import read
+
+from tests.support.crawls import PROJECT, SETTINGS, FixtureServer
+from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.test_feeds import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,6 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "scrapy", *arguments, *(f"-s{k}={v}" for k, v in settings.items())],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         text=True,
         check=False,
         timeout=120,
@@ -188,7 +188,7 @@ def test_other_spiders_are_left_as_they_are(
     done = scrapy(
         [sys.executable, "-m", "scrapy", "crawl", "other", "-O/dev/full:jl"]
         + [f"-s{k}={v}" for k, v in {**SETTINGS, "SPIDER_MODULES": "other"}.items()],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{PROJECT / 'tests'}"},
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
     assert done.returncode == 0
     assert "Error storing jl feed" in done.stderr

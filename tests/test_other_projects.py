@@ -8,22 +8,24 @@ from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
-from internet_crawls import at, html, redirect
-from other_project import Project, make_project, readme_lines
 
+from tests.support.internet_crawls import at, html, redirect
+from tests.support.other_project import Project, make_project, readme_lines
 from tplspider.politeness import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Crawl, FixtureServer
-
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
 
-INTERNET = {"TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
+INTERNET = {
+    "TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet",
+    "HTTPPROXY_ENABLED": "False",
+}
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 KEY = "/docs/guide/four.html"
 OTHER_AGENT = 'USER_AGENT = "otherbot/1.0 (+https://other.example)"\n'
@@ -93,7 +95,7 @@ def test_a_spider_of_another_kind_is_left_alone(
     watched = [Agents(server), Agents(elsewhere)]
     outcomes = []
     for one in (plain, project):
-        one.set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]')
+        one.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
         one.set(OTHER_AGENT + "CONCURRENT_REQUESTS = 1\nRETRY_TIMES = 1\nROBOTSTXT_OBEY = True")
         start = time.monotonic()
         done = one.run(*arguments, settings=INTERNET)
@@ -281,7 +283,9 @@ def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
         "/slow": slow,
         **dict.fromkeys(links, slow),
     }
-    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]\nCONCURRENT_REQUESTS = 1')
+    project.set(
+        'SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]\nCONCURRENT_REQUESTS = 1'
+    )
     project.set("".join(f"{name} = {value!r}\n" for name, value in INTERNET.items()))
     project.write("both.py", BOTH.format(public=public, private=private))
     done = project.python("both.py")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, FixtureServer, run_scrapy
 from scrapy.settings import Settings
-from template_site import CONTENT, pages_of, routes_of
-from test_feeds import read
 
+from tests.support.crawls import PROJECT, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.test_feeds import read
 from tplspider.arguments import check_arguments
 from tplspider.feeds import plan_outputs
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -137,7 +137,7 @@ def test_where_there_is_no_space(tmp_path: Path) -> None:
     """A limit for files says the same as a full disk does, of a file that is not written yet."""
     (tmp_path / "old.json").write_text("kept")
     code = (
-        "from test_outputs import fault, overwriting, Path; place = Path(sys.argv[1])\n"
+        "from tests.test_outputs import fault, overwriting, Path; place = Path(sys.argv[1])\n"
         "print(fault(overwriting(place / 'new.json')))\n"
         "print(fault(summary=place / 'sub' / 'new.json'))\n"
         "print(fault({'TPLSPIDER_FEEDS_DIR': str(place)}, _job='job'))\n"
@@ -174,7 +174,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run lines of Python that may import this module."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = ['tests', '.']; {code}", *arguments],
+        [sys.executable, "-c", f"import sys; {code}", *arguments],
         cwd=PROJECT,
         text=True,
         check=False,
@@ -201,7 +201,7 @@ def test_what_belongs_to_somebody_else(open_folder: Path) -> None:
         (open_folder / name / "ours.json").chmod(0o666)
         (open_folder / name).chmod(mode)
     code = (
-        "from test_outputs import fault, overwriting, Path, os; place = Path(sys.argv[1])\n"
+        "from tests.test_outputs import fault, overwriting, Path, os; place = Path(sys.argv[1])\n"
         "os.geteuid() or os.seteuid(65534)\n"
         "for folder in ('closed', 'open'):\n"
         "    for name in ('read-only.json', 'ours.json', 'new.json', 'new/x.json'):\n"
@@ -284,7 +284,7 @@ def test_what_names_become(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_projects_own_fields(tmp_path: Path) -> None:
     settings = {
-        "FEED_URI_PARAMS": "test_outputs.own_fields",
+        "FEED_URI_PARAMS": "tests.test_outputs.own_fields",
         **overwriting(tmp_path / "%(x)s.json"),
     }
     assert names(settings, summary=f"{tmp_path}/%(x)s-.json") == [
@@ -348,7 +348,7 @@ def test_two_outputs_in_one_file(place: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_standard_output_may_be_a_file(tmp_path: Path, name: str, words: str) -> None:
     path = Path(name.replace("FOLDER", str(tmp_path)))
     code = (
-        "from test_outputs import fault, overwriting\n"
+        "from tests.test_outputs import fault, overwriting\n"
         "feeds = {} if sys.argv[1] == '/dev/full' else overwriting(sys.argv[1])\n"
         "print(fault(feeds, summary='-:json'), file=sys.stderr)"
     )

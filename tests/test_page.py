@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import literal
 from tplspider.page import fingerprint, read_page
 from tplspider.site import Site
 from tplspider.tree import parse_html, visible_text

@@ -5,18 +5,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import with_quick
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.kinds import with_quick
 from tplspider import __version__
 from tplspider.politeness import retry_after, user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Crawl, FixtureServer
-
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
 KEY = "/docs/guide/four.html"

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from resolvers import PUBLIC
 
+from tests.support.resolvers import PUBLIC
 from tplspider.private_addresses import host_name, is_private, literal_address
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from asker import OTHERS
-from conftest import SITES, Crawl, FixtureServer
-from internet_crawls import (
+
+from tests.support.asker import OTHERS
+from tests.support.crawls import SITES, Crawl, FixtureServer
+from tests.support.internet_crawls import (
     GUARD,
     INTERNET,
     Listener,
@@ -19,14 +20,13 @@ from internet_crawls import (
     reasons,
     redirect,
 )
-from resolvers import PUBLIC
+from tests.support.resolvers import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from internet_crawls import Route
-
+    from tests.support.internet_crawls import Route
     from tplspider.demo.server import Handler
 
     RunCrawl = Callable[..., Crawl]

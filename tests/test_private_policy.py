@@ -7,12 +7,12 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from resolvers import PUBLIC
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.internet import address as twisted_address
 
+from tests.support.resolvers import PUBLIC
 from tplspider import address_guard
 from tplspider.address_guard import PrivateAddressError, PrivateAddressMiddleware
 from tplspider.checked_resolver import CheckedResolver, Download, download_under_way

@@ -6,10 +6,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from conftest import PROJECT
 from scrapy.settings import Settings
 from scrapy.utils.conf import get_config
 
+from tests.support.crawls import PROJECT
 from tplspider.config import Config, adapt_settings
 from tplspider.profiles import profile_names, profile_settings
 

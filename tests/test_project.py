@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, run_scrapy
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
@@ -16,6 +15,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 import tplspider
+from tests.support.crawls import PROJECT, run_scrapy
 from tplspider.commands import demo, table1, template
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 

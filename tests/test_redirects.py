@@ -14,8 +14,7 @@ from tplspider.ticket import META_KEY, Ticket
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Crawl, FixtureServer
-
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}

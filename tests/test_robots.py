@@ -7,15 +7,15 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from asker import OTHERS
-from internet_crawls import GUARD, ask, ends
+
+from tests.support.asker import OTHERS
+from tests.support.internet_crawls import GUARD, ask, ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import FixtureServer
-
+    from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
@@ -28,7 +28,10 @@ TOGETHER = {
     "CONCURRENT_REQUESTS": "8",
     "CONCURRENT_REQUESTS_PER_DOMAIN": "8",
     "DOWNLOADER_MIDDLEWARES": json.dumps(
-        {**json.loads(GUARD["DOWNLOADER_MIDDLEWARES"]), "components.CancellingMiddleware": 5}
+        {
+            **json.loads(GUARD["DOWNLOADER_MIDDLEWARES"]),
+            "tests.support.components.CancellingMiddleware": 5,
+        }
     ),
 }
 
@@ -98,7 +101,10 @@ def test_others_have_one_of_their_own(serve: Serve, tmp_path: Path) -> None:
     urls = [f"{OTHERS}{server.url}/about.html", f"{server.url}/about.html"]
     table = json.loads(TOGETHER["DOWNLOADER_MIDDLEWARES"])
     table["tplspider.user_agent.UserAgentMiddleware"] = 10
-    settings = {"DOWNLOADER_MIDDLEWARES": json.dumps(table), "SPIDER_MODULES": "asker"}
+    settings = {
+        "DOWNLOADER_MIDDLEWARES": json.dumps(table),
+        "SPIDER_MODULES": "tests.support.asker",
+    }
     done = ask(*urls, folder=tmp_path, settings={**settings, "BOT_NAME": "other"})
     assert ends(done) == {urls[0]: "200", urls[1]: "IgnoreRequest"}
     assert len(agents) == 2

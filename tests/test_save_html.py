@@ -8,21 +8,21 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_profile import KEY as SCRIPT_KEY
-from browser_profile import PROFILE, needs_chromium
-from conftest import PROJECT, Crawl, FixtureServer, run_scrapy
 from scrapy.settings import Settings
-from template_site import pages_of, routes_of
 
+from tests.support.browser_profile import KEY as SCRIPT_KEY
+from tests.support.browser_profile import PROFILE, needs_chromium
+from tests.support.crawls import PROJECT, Crawl, FixtureServer, run_scrapy
+from tests.support.template_site import pages_of, routes_of
 from tplspider.save_html import save_html
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tplspider.demo.server import Handler
 
@@ -99,8 +99,8 @@ def test_no_page_of_the_last_run_is_left(
 
 def test_a_kill_leaves_one_set_or_the_other(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("kill_save_html.py"), tmp_path],
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        [sys.executable, "-m", "tests.support.kill_save_html", tmp_path],
+        cwd=PROJECT,
         capture_output=True,
         text=True,
         check=False,

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_site import ROOT, PlainSite, outcome, run, sites
 
+from tests import literal
+from tests.support.plain_site import ROOT, PlainSite, outcome, run, sites
 from tplspider import (
     Address,
     Page,

@@ -6,10 +6,10 @@ from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import run_scrapy
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from tests.support.crawls import run_scrapy
 from tplspider.config import Config
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
-import literal
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pages import DOCUMENTS
 
+from tests import literal
+from tests.support.pages import DOCUMENTS
 from tplspider import Page, Site, identity, parse_html, read_page, similarity
 from tplspider.similarity import Outline
 

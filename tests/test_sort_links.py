@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import DOCUMENTS, select
 
+from tests import literal
+from tests.support.pages import DOCUMENTS, select
 from tplspider.addresses import identity
 from tplspider.dom_distance import dom_distance, farthest_first
 from tplspider.links import get_links

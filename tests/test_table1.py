@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from conftest import PROJECT, Crawl, run_scrapy
 
+from tests.support.crawls import PROJECT, Crawl, run_scrapy
 from tplspider.evaluation.page_choice import CHOICES
 from tplspider.evaluation.text_extractors import EXTRACTORS
 from tplspider.labelled_site import CorpusError, labelled_sites

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from pages import select
-from template_pages import (
+
+from tests.support.pages import select
+from tests.support.template_pages import (
     ARTICLES,
     FOOTER,
     KEY_URL,
@@ -16,7 +17,6 @@ from template_pages import (
     extract,
     framed,
 )
-
 from tplspider.template import PageSource, extract_template
 
 if TYPE_CHECKING:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import conftest
 import pytest
-from conftest import PROJECT, SETTINGS, FixtureServer, run_scrapy
-from template_site import CONTENT, pages_of, routes_of
+
+from tests.support.crawls import PROJECT, SETTINGS, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(conftest.SETTINGS, "LOG_LEVEL")
+    monkeypatch.delitem(SETTINGS, "LOG_LEVEL")
 
 
 @pytest.mark.quick
@@ -51,7 +50,6 @@ def test_a_reader_that_stops_early(serve: Callable[..., FixtureServer]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "template", f"{server.url}/", *options],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -13,10 +13,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
-from template_site import CONTENT, elements, pages_of, routes_of
-from test_feeds import read
 
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, elements, pages_of, routes_of
+from tests.test_feeds import read
 from tplspider.items import PageTemplate
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_a_defect_of_the_extractor_costs_the_template_only(
 ) -> None:
     done = crawl(
         serve("menu", routes_of(pages_of())).url + "/",
-        {"TPLSPIDER_EXTRACTOR": "odd_extractors.stumbles"},
+        {"TPLSPIDER_EXTRACTOR": "tests.support.odd_extractors.stumbles"},
         template=tmp_path / "t.json",
         save_html=tmp_path / "html",
     )
@@ -228,7 +228,6 @@ def test_a_crawl_that_is_interrupted(
             *(f"-asave_html={tmp_path / 'html'}", f"-asummary={tmp_path / 'summary.json'}"),
         ],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PROJECT
-from large_pages import SHAPES
+
+from tests.support.crawls import PROJECT
+from tests.support.large_pages import SHAPES
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from large_pages import SHAPES
 )
 def test_large_pages(shape: str) -> None:
     done = subprocess.run(
-        [sys.executable, "tests/large_pages.py", shape],
+        [sys.executable, "-m", "tests.support.large_pages", shape],
         cwd=PROJECT,
         # Where coverage is measured, this is not: it would be the time of that as well.
         env={name: value for name, value in os.environ.items() if "COVERAGE" not in name},

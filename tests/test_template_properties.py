@@ -11,13 +11,13 @@ from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
-from conftest import PROJECT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from pages import select
-from template_pages import KEY_URL, PIECES, SITE, framed, page_pairs
 
+from tests.support.crawls import PROJECT
+from tests.support.pages import select
+from tests.support.template_pages import KEY_URL, PIECES, SITE, framed, page_pairs
 from tplspider.template import PageSource, compare, extract_template
 from tplspider.tree import parse_html
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from template_pages import page_pairs
 
+from tests.support.template_pages import page_pairs
 from tplspider.text_lines import text_lines
 from tplspider.tree import parse_html, visible_text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -12,10 +11,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl
-from hostile_server import Exchange, HostileServer
-from template_site import pages_of
 
+from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.hostile_server import Exchange, HostileServer
+from tests.support.template_site import pages_of
 from tplspider.template import PageSource, extract_template
 
 if TYPE_CHECKING:
@@ -137,7 +136,6 @@ def test_one_signal(
             *(f"-aurl={server.url}/", f"-asummary={summary}", f"-O{out}"),
         ],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from template_pages import KEY_URL, flat_pair, page_pairs
 
+from tests.support.template_pages import KEY_URL, flat_pair, page_pairs
 from tplspider.common_subsequence import common_subsequence
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.tree import parse_html

@@ -7,8 +7,8 @@ import time
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from hostile_pages import html, page
-from hostile_server import Exchange, Trap
+from tests.support.hostile_pages import html, page
+from tests.support.hostile_server import Exchange, Trap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """Extracts a template from pages of 100,000 elements, in a process of its own and limited memory.
 
-``python tests/large_pages.py SHAPE`` prints what it took.
+``python -m tests.support.large_pages SHAPE`` prints what it took.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.extraction import flat, pages, records, sections, shuffled, table
 from tplspider.template import extract_template

@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hostile_server import Exchange, Trap
+from tests.support.hostile_server import Exchange, Trap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,6 +1,7 @@
 """Kills the saving of pages between any two calls of the system, and looks at what is left.
 
-``python kill_save_html.py FOLDER`` prints how many kills it survived; test_save_html.py runs it.
+``python -m tests.support.kill_save_html FOLDER`` prints how many kills it survived;
+test_save_html.py runs it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conftest import PROJECT
+from tests.support.crawls import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

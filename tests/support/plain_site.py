@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import literal
 from hypothesis import strategies as st
 
+from tests import literal
 from tplspider import (
     Address,
     Page,

@@ -7,16 +7,15 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conftest import PROJECT, SETTINGS, Crawl
-from scrapyd_server import clone_of_the_project
+from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.scrapyd_server import clone_of_the_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-TESTS = Path(__file__).parent
 NAME = "other"
 
 
@@ -57,6 +56,15 @@ class Project:
     folder: Path
     site: Path | None
 
+    @property
+    def path(self) -> str:
+        """Where Python looks: what others have of ours is installed, and the tests are added."""
+        tests = self.folder.parent / "tests-alone" / "tests"
+        if not tests.exists():
+            tests.parent.mkdir()
+            tests.symlink_to(PROJECT / "tests")
+        return os.pathsep.join(str(path) for path in (self.site, tests.parent) if path)
+
     def run(
         self, *arguments: str, settings: Mapping[str, str] = SETTINGS, **variables: str
     ) -> Crawl:
@@ -66,13 +74,12 @@ class Project:
 
     def python(self, *arguments: str, **variables: str) -> Crawl:
         """Run Python there."""
-        paths = [str(self.site)] if self.site else []
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
             env={
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join([*paths, str(TESTS)]),
+                "PYTHONPATH": self.path,
                 "COLUMNS": "100",
                 **variables,
             },

@@ -9,8 +9,9 @@ from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 import brotli  # type: ignore[import-untyped]  # it has no types
-from hostile_http import CHUNKED, OK, encoded, raw, stream
-from hostile_server import Exchange, Trap
+
+from tests.support.hostile_http import CHUNKED, OK, encoded, raw, stream
+from tests.support.hostile_server import Exchange, Trap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from conftest import PROJECT, SETTINGS, Crawl
+from tests.support.crawls import PROJECT, SETTINGS, Crawl
 
 SECONDS = 120  # no more than this for all of it
 
@@ -29,7 +28,6 @@ def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Craw
         subprocess.Popen(
             [sys.executable, "-m", "scrapy", *command],
             cwd=PROJECT,
-            env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
             stderr=stderr,
         ) as child,
     ):

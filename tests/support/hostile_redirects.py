@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostile_pages import HOST, html, page
-from hostile_server import Exchange, Trap
+from tests.support.hostile_pages import HOST, html, page
+from tests.support.hostile_server import Exchange, Trap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

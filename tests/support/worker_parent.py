@@ -1,6 +1,7 @@
 """A process with a worker, for tests that do something to the process.
 
-``python worker_parent.py ORDER [SECONDS [EXTRACTOR]]`` prints what came of it, and of Ctrl-C.
+``python -m tests.support.worker_parent ORDER [SECONDS [EXTRACTOR]]`` prints what came of it,
+and of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import sys
 from tplspider.extraction.workers import ExtractionWorkers
 from tplspider.template import PageSource
 
+OBEY = "tests.support.odd_extractors.obey"
 
-async def main(order: str, seconds: str = "600", extractor: str = "odd_extractors.obey") -> None:
+
+async def main(order: str, seconds: str = "600", extractor: str = OBEY) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, print, "interrupted")
     workers = ExtractionWorkers(extractor, seconds=float(seconds), megabytes=200)

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from conftest import Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ GUARD = {
         }
     )
 }
-INTERNET = {**GUARD, "TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet"}
+INTERNET = {**GUARD, "TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet"}
 
 
 class Listener:
@@ -87,7 +87,7 @@ def at(server: FixtureServer, host: str) -> str:
 def ask(*urls: str, folder: Path, settings: dict[str, str] = INTERNET) -> Crawl:
     """Crawl those addresses, in that order, with a spider that knows nothing of key pages."""
     own = {
-        "SPIDER_MODULES": "asker",
+        "SPIDER_MODULES": "tests.support.asker",
         "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
     }
     arguments = ("crawl", "asker", f"-aurls={' '.join(urls)}")

@@ -1,0 +1,1 @@
+"""Websites made by generators of documentation, whose templates are known: the corpus."""

@@ -1,0 +1,1 @@
+"""What tests and benchmarks share: websites, servers, crawls, and what is put into crawls."""

@@ -1,0 +1,94 @@
+"""Real crawls: a server on loopback, ``scrapy`` in a process of its own, feeds on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tplspider.demo.server import Handler, SiteServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROJECT = Path(__file__).parent.parent.parent
+SITES = PROJECT / "tests" / "sites"
+
+# In every crawl of the tests: no waiting, and no name leaves the machine.
+SETTINGS = {
+    "DOWNLOAD_DELAY": "0",
+    "TWISTED_DNS_RESOLVER": "tests.support.components.LoopbackResolver",
+    "HTTPPROXY_ENABLED": "False",
+    "LOG_LEVEL": "DEBUG",
+}
+
+
+class FixtureServer(SiteServer):
+    """A fixture site, with routes that misbehave: functions that are given the request."""
+
+    def __init__(self, site: Path, routes: dict[str, Callable[[Handler], object]] | None = None):
+        super().__init__(site)
+        self.routes = routes or {}
+
+    def respond(self, request: Handler) -> None:
+        # Clients of these routes may have hung up already.
+        with suppress(ConnectionError):
+            self.routes.get(request.path, super().respond)(request)
+
+    @property
+    def pages_asked(self) -> list[str]:
+        """What was asked for, in order of arrival, robots.txt left out."""
+        return [path for path in self.log if path != "/robots.txt"]
+
+
+@dataclass
+class Crawl:
+    """A crawl that has ended."""
+
+    code: int
+    stdout: str
+    log: str
+    folder: Path
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self.folder / "out.json").read_bytes())
+        return found
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        (found,) = json.loads((self.folder / "summary.json").read_bytes())
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The stats that are ours, and the finish reason, as the log tells them."""
+        dump = self.log.partition("Dumping Scrapy stats:")[2]
+        return dict(re.findall(r"'(tplspider/[^']+)': '?([^',}]+)", dump))
+
+    @property
+    def finish_reason(self) -> str:
+        return self.log.rpartition("Spider closed (")[2].partition(")")[0]
+
+
+def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
+    """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
+    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments, *options],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    return Crawl(done.returncode, done.stdout, done.stderr, folder)
