@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
+import zipfile
+from importlib.metadata import distributions
 from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
 
+import tplspider
 from tests.support.crawls import PROJECT, SITES
-from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.other_project import Project, build, make_project, readme_lines
+from tests.support.scrapyd_server import git
 from tests.support.template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
@@ -200,7 +206,46 @@ def test_wrong_arguments_are_one_line(project: Project, arguments: str, line: st
 def test_nothing_else_is_installed(made: Path) -> None:
     names = {path.name.partition("-")[0] for path in (made / "site").iterdir()}
     assert names == {"tplspider"}
-    assert (made / "site" / "tplspider" / "demo" / "site" / "index.html").exists()
-    tracked = (PROJECT / "tplspider").rglob("*.py")
-    installed = (made / "site" / "tplspider").rglob("*.py")
-    assert {path.name for path in tracked} == {path.name for path in installed}
+    tracked, installed = (
+        {path.relative_to(place) for path in (place / "tplspider").rglob("*.*")}
+        for place in (PROJECT, made / "site")
+    )
+    assert {path for path in tracked if path.suffix != ".pyc"} == installed
+
+
+def test_what_the_wheel_asks_for(made: Path) -> None:
+    """Each list is in one file, which the extras share with the files that a clone installs."""
+    (found,) = distributions(path=[str(made / "site")])
+    assert found.version == tplspider.__version__
+    asked: dict[str, set[Requirement]] = {}
+    for line in found.requires or []:
+        plain, _, extra = line.partition("; extra == ")
+        asked.setdefault(extra.strip('"'), set()).add(Requirement(plain))
+    basic = asked.pop("")
+    assert basic == listed(PROJECT / "requirements.txt")
+    assert asked.keys() == {"browser", "corpus", "deploy", "dev", "eval"}
+    for extra, requirements in asked.items():
+        assert basic | requirements == listed(PROJECT / f"requirements-{extra}.txt"), extra
+
+
+def listed(file: Path) -> set[Requirement]:
+    """What pip reads in a file of requirements."""
+    found = set()
+    for line in file.read_text("utf-8").splitlines():
+        other = line.removeprefix("-r ")
+        found |= {Requirement(line)} if other == line else listed(file.parent / other)
+    return found
+
+
+@pytest.mark.deploy
+def test_the_source_distribution_holds_the_project(made: Path, tmp_path: Path) -> None:
+    """Its wheel is the one that was made of the clone: nothing that it needs is missing."""
+    again = build(made / "clone", tmp_path / "dist")  # by way of the source distribution
+    (wheel,) = (made / "dist").iterdir()
+    one, other = (zipfile.ZipFile(path) for path in (wheel, again))
+    assert {*one.namelist()} == {*other.namelist()}
+    (source,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = {*git(made / "clone", "ls-files").splitlines()} - {".gitignore", ".ci/run"}
+    assert tracked <= names

@@ -22,23 +22,32 @@ NAME = "other"
 def make_project(folder: Path) -> Path:
     """In a folder, make a project that knows nothing of us, and install this package beside it.
 
-    The package is installed as pip does it, but with nothing that is not here already.
+    The package is installed by pip, from its wheel, with nothing that is not here already.
     """
     (folder / "project").mkdir()
     project = Project(folder / "project", site=None)
     project.run("startproject", NAME, ".", settings={})
     project.set("DOWNLOAD_DELAY = 0")
-    clone, site = clone_of_the_project(folder / "clone"), folder / "site"
+    wheel = build(clone_of_the_project(folder / "clone"), folder / "dist", "--wheel")
+    install = ("install", "-q", "--no-deps", "--no-index", "--no-compile", "--target")
     subprocess.run(
-        [
-            *(sys.executable, "-Wignore", "setup.py", "-q"),
-            *("install_lib", "-d", site, "install_egg_info", "-d", site),
-        ],
-        cwd=clone,
+        [sys.executable, "-m", "pip", *install, folder / "site", wheel],
         check=True,
         capture_output=True,
     )
     return folder
+
+
+def build(project: Path, folder: Path, *arguments: str) -> Path:
+    """The wheel that ``python -m build`` makes, by the build requirements that are here."""
+    subprocess.run(
+        [sys.executable, "-m", "build", "-q", "--no-isolation", *arguments, "-o", folder],
+        cwd=project,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = folder.glob("*.whl")
+    return wheel
 
 
 def readme_lines() -> str:
