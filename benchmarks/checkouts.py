@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks import loopback_names
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 # No waiting, no name leaves the machine, and names that are made up may be on loopback.
 SETTINGS = {
@@ -55,3 +58,14 @@ class Checkout:
             *(f"-a{name}={value}" for name, value in arguments.items()),
             *(f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()),
         ]
+
+
+@contextmanager
+def two_checkouts(old: Path, new: Path) -> Iterator[tuple[Checkout, Checkout]]:
+    """Both, with places of their own for what their crawls leave behind."""
+    with TemporaryDirectory() as scratch:
+        place = Path(scratch).resolve()
+        both = Checkout(old.resolve(), place / "old"), Checkout(new.resolve(), place / "new")
+        for checkout in both:
+            checkout.prepare()
+        yield both

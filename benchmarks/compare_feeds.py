@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from benchmarks.checkouts import Checkout
+from benchmarks.checkouts import Checkout, two_checkouts
 from benchmarks.compared_sites import compared_sites
 from benchmarks.feed_fields import without_fields
 
@@ -198,13 +198,8 @@ def main() -> None:
     parser.add_argument("--sites", default=[], type=_names, help="only these, with commas")
     parser.add_argument("--jobs", default=1, type=int, help="crawls at once (default: %(default)s)")
     options = parser.parse_args()
-    with TemporaryDirectory() as scratch:
-        place = Path(scratch).resolve()
-        old = Checkout(options.old.resolve(), place / "old")
-        new = Checkout(options.new.resolve(), place / "new")
-        for checkout in (old, new):
-            checkout.prepare()
-        raise SystemExit(compare((old, new), options) > 0)
+    with two_checkouts(options.old, options.new) as checkouts:
+        raise SystemExit(compare(checkouts, options) > 0)
 
 
 def _names(text: str) -> list[str]:
