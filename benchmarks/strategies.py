@@ -24,8 +24,8 @@ from tplspider.demo.server import SiteServer
 from tplspider.evaluation.measure import measure
 from tplspider.evaluation.plan import Plan
 from tplspider.evaluation.scores import mean
-from tplspider.saved_site import SavedSite
-from tplspider.strategies import STRATEGIES, guided
+from tplspider.search.strategies import STRATEGIES, guided
+from tplspider.sources.folder import SavedSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

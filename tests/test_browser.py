@@ -19,8 +19,8 @@ from scrapy.utils.test import get_crawler
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
 from tests.support.kinds import with_quick
-from tplspider import browser
-from tplspider.page_parts import may_load
+from tplspider.crawl.browser import middleware as browser
+from tplspider.crawl.browser.subresources import may_load
 from tplspider.profiles import profile_settings
 
 if TYPE_CHECKING:

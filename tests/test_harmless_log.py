@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from tests.support.crawls import PROJECT, SETTINGS
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
-from tplspider.harmless_log import HarmlessLog, guard_log, harmless
+from tplspider.crawl.harmless_log import HarmlessLog, guard_log, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,6 +119,7 @@ def log() -> Iterator[tuple[logging.Logger, StringIO]]:
     logger = logging.Logger("somebody")  # noqa: LOG001 - one that no other test has
     logger.addHandler(handler)
     factory = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(logging.LogRecord)  # whatever other tests have left behind
     yield logger, stream
     logging.setLogRecordFactory(factory)
 

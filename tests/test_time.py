@@ -15,7 +15,7 @@ import pytest
 from tests.support.crawls import PROJECT, SETTINGS, Crawl
 from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.template_site import pages_of
-from tplspider.template import PageSource, extract_template
+from tplspider.template.extract import PageSource, extract_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

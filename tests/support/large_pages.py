@@ -13,7 +13,7 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from benchmarks.extraction import flat, pages, records, sections, shuffled, table
-from tplspider.template import extract_template
+from tplspider.template.extract import extract_template
 
 if TYPE_CHECKING:
     from random import Random

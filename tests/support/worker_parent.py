@@ -11,7 +11,7 @@ import signal
 import sys
 
 from tplspider.extraction.workers import ExtractionWorkers
-from tplspider.template import PageSource
+from tplspider.template.extract import PageSource
 
 OBEY = "tests.support.odd_extractors.obey"
 
