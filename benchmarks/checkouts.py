@@ -47,6 +47,8 @@ class Checkout:
             "PYTHONPATH": str(self.scratch),
             "PYTHONPYCACHEPREFIX": str(self.scratch / "compiled"),
             "COLUMNS": "100",
+            # Scrapy's cookies ask for a list on the internet; a port where nobody is refuses.
+            "https_proxy": "http://127.0.0.1:9",
         }
 
     def crawl_command(

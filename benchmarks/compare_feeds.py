@@ -43,7 +43,10 @@ ITEMS = {
     "template": "PageTemplate",
 }
 OURS = re.compile(r"^\S+ \S+ \[(tplspider[\w.]*|template_candidates)\] (\w+: .*)$", re.MULTILINE)
-WARNINGS = re.compile(r"^\S+ \S+ \[\S+\] ((?:WARNING|ERROR|CRITICAL): .*)$", re.MULTILINE)
+# Of others but tldextract, which warns when its cache is empty: of one crawl, whichever is first.
+WARNINGS = re.compile(
+    r"^\S+ \S+ \[(?!tldextract)\S+\] ((?:WARNING|ERROR|CRITICAL): .*)$", re.MULTILINE
+)
 STATS = re.compile(r"'(?:tplspider/|finish_reason)[^\n]*", re.MULTILINE)
 # What depends on the order in which pages arrive, where several are in flight; no answer does.
 BY_ARRIVAL = ("wasted",)
