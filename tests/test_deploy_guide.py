@@ -123,6 +123,11 @@ def furnish(venv: Path) -> None:
     (packages,) = venv.glob("lib/python*/site-packages")
     paths = [path for path in sys.path if path.endswith("-packages")]
     (packages / "of_the_tests.pth").write_text("\n".join(paths) + "\n")
+    # Python 3.11 brings a setuptools of its own, which would come first and is too old.
+    (packages / "distutils-precedence.pth").unlink(missing_ok=True)
+    for name in ("setuptools*", "pkg_resources", "_distutils_hack"):
+        for folder in packages.glob(name):
+            shutil.rmtree(folder)
     for program in entry_points(group="console_scripts"):
         if program.name in PROGRAMS:
             script = venv / "bin" / program.name
