@@ -3,8 +3,8 @@
     python -m benchmarks.compare_feeds OLD NEW [--ignore search_id,requested_url]
 
 The demo's website, the fixture sites and a hostile one are served at one address to both. Exits
-with 1 when something differs. ``--ignore`` takes fields out of the feeds of both. Times are not
-compared, nor is what depends on the order of arrival, where several requests are in flight.
+with 1 when something differs. ``--ignore`` takes fields out of the feeds of both, and stats. Times
+are not compared, nor is what depends on the order of arrival, where several requests are in flight.
 """
 
 from __future__ import annotations

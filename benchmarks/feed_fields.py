@@ -26,6 +26,8 @@ def without_fields(name: str, content: bytes, fields: Collection[str]) -> bytes:
     b'a,c\r\n1,"x\ny"\r\n'
     >>> without_fields("x.xml", b"<item><a>1</a><b><value>2</value></b><b/></item>", ["b"])
     b'<item><a>1</a></item>'
+    >>> without_fields("stats", b"'tplspider/a': 1\n'tplspider/b': 2", ["b"])
+    b"'tplspider/a': 1"
     >>> without_fields("x.json", b'[{"a":1}]', ["a"])  # not as Scrapy writes it
     b'[{"a":1}]'
     """
@@ -35,6 +37,9 @@ def without_fields(name: str, content: bytes, fields: Collection[str]) -> bytes:
         text = "".join(_json_line(line, fields) for line in text.splitlines(keepends=True))
     elif fields and kind == "csv":
         text = _csv(text, fields)
+    elif fields and kind == "stats":
+        for field in map(re.escape, fields):
+            text = re.sub(rf"^'tplspider/{field}'.*\n?", "", text, flags=re.MULTILINE).rstrip()
     elif fields and kind == "xml":
         for field in map(re.escape, fields):
             text = re.sub(rf"<{field}>.*?</{field}>|<{field}\s*/>", "", text, flags=re.DOTALL)

@@ -16,24 +16,21 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from http.client import HTTPConnection
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import quote, urldefrag, urljoin, urlsplit
-
-from scrapy.http import Headers, HtmlResponse, Response
-from scrapy.responsetypes import responsetypes
-from scrapy.utils.response import get_meta_refresh
-from w3lib.url import safe_url_string
+from urllib.parse import quote, urlsplit
 
 from tests import literal
 from tests.support.crawls import run_scrapy
+from tests.support.http_source import HttpSource
+from tplspider import NoPage, Redirect
 from tplspider.demo.server import SiteServer
+from tplspider.search.redirect_ways import MAX_REDIRECTS
+from tplspider.sources.base import load_once
 
 SETTINGS = {"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": "False", "RETRY_ENABLED": "False"}
-LONGEST_DELAY, MAX_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md
 NAMES = ("reason", "loads", "links", "members", "explored")  # of what both sides tell
 
 # The oracle is slow on purpose, and it reads the same pages again for each size.
@@ -52,33 +49,6 @@ class Comparison:
     differences: list[str]
 
 
-def fetch(url: str) -> Response:
-    """What the server answers, as the class of response that Scrapy would make of it."""
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.netloc, timeout=30)
-    try:
-        connection.request("GET", parts._replace(scheme="", netloc="").geturl() or "/")
-        answer = connection.getresponse()
-        body, headers = answer.read(), Headers(answer.getheaders())
-    finally:
-        connection.close()
-    kind = responsetypes.from_args(headers=headers, url=url, body=body)
-    return kind(url, status=answer.status, headers=headers, body=body)
-
-
-def redirect(response: Response) -> str:
-    """Where a response leads, by status or by meta refresh; '' if it is no redirect."""
-    location = response.headers.get("Location")
-    if location and response.status in {301, 302, 303, 307, 308}:
-        return urldefrag(urljoin(response.url, safe_url_string(location))).url
-    if isinstance(response, HtmlResponse):
-        delay, target = get_meta_refresh(response, ignore_tags=["noscript"])
-        if target and delay is not None and delay <= LONGEST_DELAY:
-            url = urldefrag(safe_url_string(target)).url
-            return "" if literal.identity(url) == literal.identity(response.url) else url
-    return ""
-
-
 class Loader:
     """Loads pages for the literal search, and follows redirects where there is a need to."""
 
@@ -87,22 +57,24 @@ class Loader:
 
     def __call__(self, url: str) -> literal.LiteralPage | str:
         """The page at an address, or the reason why there is none."""
-        chain = [url]
-        while target := redirect(response := fetch(chain[-1])):
-            if target in chain or len(chain) > MAX_REDIRECTS:
+        chain, source = [url], HttpSource()
+        while isinstance(found := load_once(source, chain[-1]), Redirect):
+            if found.url in chain or len(chain) > MAX_REDIRECTS:
                 return "bad-response"
-            offsite = urlsplit(target)[:2] != urlsplit(url)[:2]
-            if offsite or literal.identity(target) in self.known:
-                return literal.LiteralPage(target, "")  # its address says all
-            chain.append(target)
-        if response.status != 200:
-            return f"http-{response.status}"
-        if not response.body:
+            offsite = urlsplit(found.url)[:2] != urlsplit(url)[:2]
+            if offsite or literal.identity(found.url) in self.known:
+                return literal.LiteralPage(found.url, "")  # its address says all
+            chain.append(found.url)
+        if isinstance(found, NoPage):
+            return found.reason
+        if found.status != 200:
+            return f"http-{found.status}"
+        if not found.body:
             return "bad-response"
-        if not isinstance(response, HtmlResponse):
+        if not found.is_html:
             return "not-html"
-        self.known.add(literal.identity(response.url))
-        return literal.LiteralPage(response.url, response.text, response.encoding)
+        self.known.add(literal.identity(found.url))
+        return literal.LiteralPage(found.url, found.text, found.encoding)
 
 
 def spider_answer(server: SiteServer, key_url: str, size: int) -> dict[str, Any]:

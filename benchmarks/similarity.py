@@ -15,17 +15,26 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
-
-from tplspider import Page, Site, identity, parse_html, read_page
+from tplspider import (
+    Page,
+    SearchOptions,
+    Site,
+    WebPage,
+    identity,
+    parse_html,
+    read_page,
+    search_pages,
+)
 from tplspider.evaluation.labelled_site import labelled_sites
 from tplspider.search.strategies import STRATEGIES
+from tplspider.sources.base import load_once
+from tplspider.web.page_faults import page_fault
 from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.sources.folder import SavedSite
+    from tplspider.sources.folder import FolderSite
 
 SIZE = 3
 OF_OTHERS = 10  # pages of each other site
@@ -33,15 +42,15 @@ KINDS = ("members", "explored, no members", "pages of other sites")
 
 
 def similarities(
-    keys: Iterable[tuple[SavedSite, str]], others: Iterable[SavedSite]
+    keys: Iterable[tuple[FolderSite, str]], others: Iterable[FolderSite]
 ) -> dict[str, list[float]]:
     """The similarities to key pages, each given by its site and its address, by kind of page."""
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     sites = list(others)
     for site, key_url in keys:
         foreign: list[Page] = []
-        for strategy in STRATEGIES.values():
-            search = site.search(key_url, strategy, size=SIZE)
+        for strategy in STRATEGIES:
+            search = search_pages(site, key_url, SearchOptions(SIZE, strategy)).search
             if search is None:
                 continue
             members = {visit.rank for visit in search.members}
@@ -60,15 +69,15 @@ def similarities(
     return found
 
 
-def pages_moved_to(site: SavedSite, other: SavedSite) -> Iterator[Page]:
+def pages_moved_to(site: FolderSite, other: FolderSite) -> Iterator[Page]:
     """Some pages of another site, at even distances, as if they were pages of *site*."""
     host = Site(identity(f"{site.url}/"))
     files = other.files()
     for file in files[:: max(1, len(files) // OF_OTHERS)][:OF_OTHERS]:
-        response = other.load(other.address(file))
-        if isinstance(response, HtmlResponse):
-            url = site.url + response.url.removeprefix(other.url)
-            yield read_page(parse_html(response.text), url, host, response.encoding)
+        page = load_once(other, other.address(file))
+        if isinstance(page, WebPage) and not page_fault(page):
+            url = site.url + page.url.removeprefix(other.url)
+            yield read_page(parse_html(page.text), url, host, page.encoding)
 
 
 def report(found: dict[str, list[float]]) -> None:
@@ -86,7 +95,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--corpus", type=Path, required=True, metavar="DIR")
     sites = list(labelled_sites(parser.parse_args().corpus))
-    report(similarities([(site, site.key_page().url) for site in sites], sites))
+    pages = [site.pages for site in sites]
+    keys = [(site.pages, site.key_page().url) for site in sites]
+    report(similarities(keys, pages))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,10 @@ from tplspider.demo.server import SiteServer
 from tplspider.evaluation.measure import measure
 from tplspider.evaluation.plan import Plan
 from tplspider.evaluation.scores import mean
-from tplspider.search.strategies import STRATEGIES, guided
-from tplspider.sources.folder import SavedSite
+from tplspider.search.options import SearchOptions
+from tplspider.search.strategies import guided
+from tplspider.sources.base import search_pages
+from tplspider.sources.folder import FolderSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,11 +109,11 @@ def key_pages(root: Path) -> list[str]:
     return list(dict.fromkeys(index[:1] + spaced))
 
 
-def on_site(site: SavedSite, size: int) -> Iterator[Loads]:
+def on_site(site: FolderSite, size: int) -> Iterator[Loads]:
     """The loads of both strategies from some pages of a website."""
     for page in key_pages(site.folder):
         paper, new = (
-            site.search(f"{site.url}/{quote(page)}", STRATEGIES[name], size=size)
+            search_pages(site, f"{site.url}/{quote(page)}", SearchOptions(size, name)).search
             for name in ("paper", "guided")
         )
         if paper and new and paper.visits:
@@ -147,7 +149,7 @@ def summary(name: str, rows: Sequence[Loads]) -> None:
 
 def on_roots(roots: Sequence[Path], size: int, *, http: bool) -> None:
     """Print what the strategies cost on websites, and ``guided`` without each of its signs."""
-    sites = [SavedSite(root) for root in roots]
+    sites = [FolderSite(root) for root in roots]
     rows = []
     for site in sites:
         for row in on_site(site, size):

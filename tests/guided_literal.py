@@ -18,7 +18,8 @@ from tplspider.web.flat_page import Vocabulary, flatten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tplspider.search.window import SubdigraphSearch, Visit
+    from tplspider.search.algorithm import Visit
+    from tplspider.search.window import SubdigraphSearch
     from tplspider.web.flat_page import FlatPage
     from tplspider.web.html import Element
     from tplspider.web.links import Link

@@ -13,6 +13,7 @@ from tests.support.crawls import FixtureServer, run_scrapy
 from tplspider.crawl.arguments import Arguments
 from tplspider.crawl.outputs.confined import split_settings
 from tplspider.crawl.outputs.feeds import plan_outputs
+from tplspider.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def settings_of(changes: dict[str, Any], *, profile: bool = False) -> Settings:
 
 def fault(settings: Settings, **arguments: str) -> str:
     try:
-        TemplateCandidatesSpider.check_arguments({"url": URL, **arguments}, settings)
+        check_crawl(TemplateCandidatesSpider, {"url": URL, **arguments}, settings)
     except ValueError as error:
         return str(error)
     return ""

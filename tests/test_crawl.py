@@ -9,6 +9,7 @@ import pytest
 from tests import literal
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 from tests.support.kinds import with_quick
+from tplspider.search.options import SearchOptions, search_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,6 +167,8 @@ def test_a_key_page_that_cannot_be_used(
         "wasted": 0,
         "hint": hint,
         "similarity": None,
+        "search_id": search_id(server.url + path, SearchOptions()),
+        "requested_url": server.url + path,
     }
     ending = f": {hint}" if hint else ""
     lines = [line.partition("] ")[2] for line in done.log.splitlines()]

@@ -294,7 +294,7 @@ def test_signals_that_end_crawls_are_not_for_workers(tmp_path: Path, sent: int) 
 @linux
 def test_a_worker_that_has_grown_is_replaced() -> None:
     async def run() -> None:
-        async with workers("tplspider.template.extract.extract_template", megabytes=60) as made:
+        async with workers("tplspider.template.extract.extract_template", megabytes=40) as made:
             assert await made.extract(KEY, OTHERS)
             assert made.pids == []
 

@@ -12,6 +12,7 @@ import pytest
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 from tests.support.kinds import with_quick
 from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.search.options import SearchOptions, search_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,10 +106,11 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
         f"two.html,{guide}/two.html,3,0,'=Two(),/html/body/aside/ul/li[2]/a,'+Two",
         f'three.html,{guide}/three.html,4,0,"Three, “quoted”",/html/body/aside/ul/li[3]/a,Three',
     ]
+    name = search_id(site + KEY, SearchOptions())
     assert (tmp_path / "out.csv").read_bytes().decode("utf-8").splitlines() == [
         ",".join(CANDIDATE_FIELDS),
         *(
-            f"{site}{KEY},{guide}/{row},3,3,True,5,{similarity}"
+            f"{site}{KEY},{guide}/{row},3,3,True,5,{similarity},{name},{site}{KEY}"
             for row, similarity in zip(rows, SIMILARITIES, strict=True)
         ),
     ]
@@ -127,6 +129,8 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
         "complete": True,
         "loads": 5,
         "similarity": float(SIMILARITIES[1]),
+        "search_id": name,
+        "requested_url": site + KEY,
     }
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 

@@ -35,7 +35,7 @@ def links(*paths: str) -> str:
 
 
 def warnings(done: Crawl) -> list[str]:
-    found = re.findall(r"\[tplspider\.\w+\] WARNING: (.*)", done.log)
+    found = re.findall(r"\[tplspider\.[\w.]+\] WARNING: (.*)", done.log)
     return [line for line in found if "TPLSPIDER_CONTACT" not in line]
 
 

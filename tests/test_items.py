@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.support.crawls import Crawl, FixtureServer
+    from tplspider.items import ExploredLink
 
 URL = "http://example.org/" + "long/" * 500
 TEXT = "a text\n\x1b[31m from the web \x00" * 100_000
+
+
+ROW: ExploredLink = {
+    "rank": 1, "link": URL, "url": URL, "outcome": "page", "reason": "", "missing": []
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,7 @@ TEXT = "a text\n\x1b[31m from the web \x00" * 100_000
             CandidateSearch(
                 *(URL, 999, 99, False, "closespider_pagecount", "offsite-redirect", 99_999, 99_999),
                 members=[URL] * 99,
-                explored=[{"link": URL}] * 999,
+                explored=[ROW] * 999,
                 hint=TEXT,
             ),
             ("reason='closespider_pagecount'", "cs_size=99", "loads=99999"),

@@ -11,8 +11,10 @@ from lxml import etree
 
 from tplspider.evaluation.labelled_site import CorpusError, LabelError, LabelledSite, labelled_sites
 from tplspider.evaluation.labels import number_elements, read_labels, without_labels
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.options import SearchOptions
+from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,12 +168,12 @@ def test_no_search_sees_labels(tmp_path: Path) -> None:
     folder = tmp_path / "My Site"
     write(folder, a=LABELLED, b="<p class=TECO_notTemplate><a href=a.html>A</a> B")
     site = LabelledSite(folder, "a.html")
-    search = site.search(site.key_url, STRATEGIES["paper"], size=1)
+    search = search_pages(site.pages, site.key_url, SearchOptions(n=1)).search
     assert search is not None
     assert [visit.url for visit in search.members] == ["http://my%20site/b.html"]
     for url in (site.key_url, "http://my%20site/b.html"):
-        page = site.page(url)
-        assert not isinstance(page, str)
+        page = load_page(site.pages, url)
+        assert isinstance(page, WebPage)
         assert b"TECO_" not in page.body
 
 
@@ -223,7 +225,7 @@ def test_without_a_table_the_key_page_is_the_labelled_one(tmp_path: Path) -> Non
     ("site", "key_path", "line"),
     [
         ("gone", "/a.html", "there is no such folder"),
-        ("site", "/gone.html", "its key page http://site/gone.html is no page (http-404)"),
+        ("site", "/gone.html", "its key page http://site/gone.html is not a page (http-404)"),
         ("site", "/bare.html", "its key page http://site/bare.html carries no labels"),
         ("site", "/odd.html", "the labels cannot be taken off its key page http://site/odd.html"),
         ("none", "", "none of its pages carries labels"),
@@ -247,7 +249,7 @@ def test_names_that_no_file_can_have_are_no_pages(tmp_path: Path) -> None:
     links = f"<a href='/{'x' * 300}'>a</a><a href='/?q={'y' * 300}'>b</a><a href='/%00'>c</a>"
     write(tmp_path / "site", index=f"<p class=TECO_notTemplate>x</p>{links}")
     site = LabelledSite(tmp_path / "site", "/")
-    search = site.search(site.key_url, STRATEGIES["paper"], size=1)
+    search = search_pages(site.pages, site.key_url, SearchOptions(n=1)).search
     assert search
     assert [visit.reason for visit in search.visits] == ["http-404", "key-page", "http-404"]
 

@@ -21,6 +21,7 @@ from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 from tplspider.crawl.arguments import check_arguments
 from tplspider.crawl.outputs.feeds import plan_outputs
+from tplspider.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def fault(settings: dict[str, Any] | None = None, **arguments: object) -> str:
     """What is wrong with outputs, in one line; '' if nothing is."""
     given = {"url": URL, **{name: str(value) for name, value in arguments.items()}}
     try:
-        TemplateCandidatesSpider.check_arguments(given, settings_of(settings))
+        check_crawl(TemplateCandidatesSpider, given, settings_of(settings))
     except ValueError as error:
         found = str(error)
     else:

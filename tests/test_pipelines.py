@@ -9,7 +9,7 @@ from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 
 from tplspider.crawl.pipelines import CleanTextPipeline, ValidationPipeline
-from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 KEY = "http://example.org/"
@@ -67,7 +67,7 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
 @pytest.mark.parametrize(
     ("items", "fault"),
     [
-        ([replace(FIRST, url=KEY)], "the key page is no candidate"),
+        ([replace(FIRST, url=KEY)], "the key page is not a candidate"),
         ([FIRST, replace(SECOND, url=FIRST.url + "#x")], "would fill two seats"),
         ([SECOND, FIRST], "rank 1 is out of order"),
         ([replace(FIRST, complete=False)], "complete=False with 2 of 2 pages"),
@@ -77,7 +77,7 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, similarity=float("nan"))], "similarity=nan is not from 0 to 1"),
         ([replace(TEMPLATE, members=[])], "no other page tells of"),
         ([FIRST, TEMPLATE], "its members are not the candidates"),
-        ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is no share"),
+        ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],
 )
 def test_an_unsound_answer_is_dropped(
@@ -111,10 +111,15 @@ def test_an_unsound_summary_is_reported_and_kept(
     assert pipeline.crawler.stats.get_value("tplspider/invalid_items") == 1
 
 
+ROW: ExploredLink = {
+    "rank": 1, "link": "x", "url": "x", "outcome": "none", "reason": "", "missing": []
+}  # fmt: skip
+
+
 def test_texts_are_cleaned_wherever_they_are() -> None:
-    summary = replace(SUMMARY, explored=[{"rank": 1, "reason": "a\x00b"}], members=["\ud800x"])
+    summary = replace(SUMMARY, explored=[{**ROW, "reason": "a\x00b"}], members=["\ud800x"])
     cleaned = CleanTextPipeline().process_item(summary)
-    assert cleaned.explored == [{"rank": 1, "reason": "ab"}]
+    assert cleaned.explored == [{**ROW, "reason": "ab"}]
     assert cleaned.members == ["x"]
     template = replace(TEMPLATE, content_text="\x0ct", template_html="\udfff<p>")
     assert CleanTextPipeline().process_item(template) == replace(

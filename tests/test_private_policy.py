@@ -23,8 +23,9 @@ from tplspider.crawl.private_network.checked_resolver import (
     Download,
     download_under_way,
 )
-from tplspider.crawl.private_network.private_addresses import AddressPolicy, host_name
+from tplspider.crawl.private_network.private_addresses import AddressPolicy, KnownHosts, host_name
 from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.search.session import SearchSession
 
 LOOPBACK = ip_address("127.0.0.1")
 WEB = ip_address(PUBLIC)
@@ -205,15 +206,19 @@ class Receiver:
         self.complete = True
 
 
+def download(judge: AddressPolicy) -> tuple[Download, AddressPolicy]:
+    return Download(judge.hosts, judge), judge
+
+
 def test_the_resolver_passes_on_what_is_allowed() -> None:
     inner = Answers("10.0.0.1", PUBLIC, "fe80::1%eth0", "2606:4700::1111")
-    ours = Download(policy(), is_ours=True)
+    ours, judge = download(policy())
     assert inner.ask(ours) == [PUBLIC, "2606:4700::1111"]
     inner.hosts = ()
     assert inner.ask(ours) == []
     inner.hosts = ("127.0.0.1",)
     assert inner.ask(ours) == []
-    ours.policy.trust("proxy.example.com", 3128)
+    judge.trust("proxy.example.com", 3128)
     assert inner.ask(ours, "proxy.example.com", 80) == []
     assert inner.ask(ours, "proxy.example.com", 3128)[0] == "127.0.0.1"
 
@@ -222,10 +227,10 @@ def test_the_resolver_judges_for_a_search_alone() -> None:
     inner = Answers("127.0.0.1")
     everything = ["127.0.0.1", "HostnameAddress"]
     private, public = policy("localhost"), policy("www.example.com")
-    assert inner.ask(Download(private, is_ours=True), "localhost") == ["127.0.0.1"]
-    assert inner.ask(Download(public, is_ours=True), "localhost") == []
+    assert inner.ask(download(private)[0], "localhost") == ["127.0.0.1"]
+    assert inner.ask(download(public)[0], "localhost") == []
     assert inner.ask(None, "localhost") == everything  # of another crawl
-    assert inner.ask(Download(public, is_ours=False), "lan.example.com") == everything
+    assert inner.ask(Download(public.hosts), "lan.example.com") == everything
     # It may have left an open connection there, which the search must not use.
     assert public.allows("unheard.example.com")
     assert not public.allows("lan.example.com")
@@ -263,14 +268,30 @@ def test_pages_that_other_handlers_loaded_from_private_addresses_are_refused() -
     middleware = PrivateAddressMiddleware(Crawler(Spider))
     url = "http://www.example.com/"
     public, private, unknown = (Response(url, ip_address=ip) for ip in (WEB, LOOPBACK, None))
-    request = Request(url, meta={META_KEY: Ticket()})
-    middleware._policy = policy()
+    ticket = Ticket(SearchSession(url))
+    request = Request(url, meta={META_KEY: ticket})
+    middleware._policies[ticket.session] = policy()
     for response in (public, unknown):
         assert middleware.process_response(request, response) is response
     with pytest.raises(PrivateAddressError):
         middleware.process_response(request, private)
     assert middleware.process_response(Request(url), private) is private
-    proxied = Request(url, meta={META_KEY: Ticket(), "proxy": "http://127.0.0.1:3128"})
+    proxied = Request(url, meta={META_KEY: ticket, "proxy": "http://127.0.0.1:3128"})
     assert middleware.process_response(proxied, private) is private
-    middleware._policy = policy()  # the key page is private
+    middleware._policies[ticket.session] = policy()  # the key page is private
     assert middleware.process_response(request, private) is private
+
+
+def test_searches_of_one_crawl_share_what_is_known_of_hosts() -> None:
+    """There may be an open connection to a host that another search has looked up."""
+    lan, hosts = ip_address("10.0.0.1"), KnownHosts()
+    private = AddressPolicy("lan.example.com", allow_private=True, hosts=hosts)
+    assert private.allowed("lan.example.com", [lan]) == [lan]
+    public = AddressPolicy("www.example.com", allow_private=True, hosts=hosts)
+    assert not public.allows("lan.example.com")
+    # A second search of the same private site: nobody may look it up again.
+    again = AddressPolicy("lan.example.com", allow_private=True, hosts=hosts)
+    assert again.allows("lan.example.com")
+    assert not AddressPolicy("lan.example.com", allow_private=False, hosts=hosts).allows(
+        "lan.example.com"
+    )

@@ -10,6 +10,7 @@ from scrapy.utils.test import get_crawler
 
 from tplspider.crawl.redirects import SiteRedirectMiddleware
 from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.search.session import SearchSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +178,7 @@ def test_a_redirect_that_somebody_asks_for(
     middleware = SiteRedirectMiddleware.from_crawler(crawler)
     url = "http://example.org/"
     response = Response(url, status=302, headers={"Location": "javascript:alert(1)"})
-    request = Request(url, meta={META_KEY: Ticket(1), **meta})
+    request = Request(url, meta={META_KEY: Ticket(SearchSession(url), 1), **meta})
     if comes is Response:
         assert middleware.process_response(request, response) is response
     else:

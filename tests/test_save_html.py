@@ -18,6 +18,7 @@ from tests.support.browser_profile import PROFILE, needs_chromium
 from tests.support.crawls import PROJECT, Crawl, FixtureServer, run_scrapy
 from tests.support.template_site import pages_of, routes_of
 from tplspider.crawl.outputs.save_html import save_html
+from tplspider.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def test_what_is_not_ours_is_refused(tmp_path: Path, case: str, named: str) -> N
             os.mkfifo(folder / named)
     given = {"url": "http://127.0.0.1/", "save_html": str(folder)}
     with pytest.raises(ValueError, match="there are other files in this folder") as caught:
-        TemplateCandidatesSpider.check_arguments(given, Settings())
+        check_crawl(TemplateCandidatesSpider, given, Settings())
     assert repr(named) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (tmp_path / "victim.html").read_text() == "not ours"

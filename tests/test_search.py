@@ -10,6 +10,7 @@ from tests import literal
 from tests.support.plain_site import ROOT, PlainSite, outcome, run, sites
 from tplspider import (
     Address,
+    NoPage,
     Page,
     SubdigraphSearch,
 )
@@ -144,7 +145,7 @@ def test_a_search_on_plain_dicts() -> None:
         return Page(name, name, frozenset(links))
 
     pages: Mapping[str, Page] = {"p": page("p", "q"), "q": page("q", "p")}
-    load: Callable[[str], Page | str] = lambda url: pages.get(url, "http-404")  # noqa: E731
+    load: Callable[[str], Page | NoPage] = lambda url: pages.get(url, NoPage("http-404"))  # noqa: E731
     search = SubdigraphSearch(page("key"), [Address(name, name) for name in "pxq"], size=2)
     while visits := search.take():
         for visit in visits:
@@ -157,7 +158,7 @@ def test_a_search_on_plain_dicts() -> None:
 def test_what_is_told_late_or_twice_changes_nothing() -> None:
     search = SubdigraphSearch(Page("key", "key"), [Address("a", "a"), Address("b", "b")], size=1)
     search.take()
-    search.tell(7, "error")
+    search.tell(7, NoPage("error"))
     search.tell(1, Page("a", "a"))
     search.tell(1, Page("z", "z"))
     assert search.reason == "complete_subdigraph"

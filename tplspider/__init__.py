@@ -10,34 +10,51 @@ from tplspider.moved import MovedModules
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+    from tplspider.search.algorithm import Visit
+    from tplspider.search.options import SearchOptions
+    from tplspider.search.session import SearchSession
     from tplspider.search.sort_links import sort_links
-    from tplspider.search.window import SubdigraphSearch, Visit
+    from tplspider.search.window import SubdigraphSearch
+    from tplspider.sources.base import SiteSource, search_pages
+    from tplspider.sources.folder import FolderSite
+    from tplspider.sources.memory import MemorySite
     from tplspider.template.extract import PageSource, extract_template
     from tplspider.web.addresses import Address, identity
+    from tplspider.web.answers import NoPage, Redirect
     from tplspider.web.html import parse_html
     from tplspider.web.links import Link, get_links
     from tplspider.web.page import Page, read_page
     from tplspider.web.similarity import similarity
     from tplspider.web.site import Site
+    from tplspider.web.web_page import WebPage
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Address",
     "CandidateSearch",
+    "FolderSite",
     "Link",
+    "MemorySite",
+    "NoPage",
     "Page",
     "PageSource",
     "PageTemplate",
+    "Redirect",
+    "SearchOptions",
+    "SearchSession",
     "Site",
+    "SiteSource",
     "SubdigraphSearch",
     "TemplateCandidate",
     "Visit",
+    "WebPage",
     "extract_template",
     "get_links",
     "identity",
     "parse_html",
     "read_page",
+    "search_pages",
     "similarity",
     "sort_links",
 ]
@@ -47,19 +64,28 @@ __all__ = [
 _MODULES = {
     "Address": "web.addresses",
     "CandidateSearch": "items",
+    "FolderSite": "sources.folder",
     "Link": "web.links",
+    "MemorySite": "sources.memory",
+    "NoPage": "web.answers",
     "Page": "web.page",
     "PageSource": "template.extract",
     "PageTemplate": "items",
+    "Redirect": "web.answers",
+    "SearchOptions": "search.options",
+    "SearchSession": "search.session",
     "Site": "web.site",
+    "SiteSource": "sources.base",
     "SubdigraphSearch": "search.window",
     "TemplateCandidate": "items",
-    "Visit": "search.window",
+    "Visit": "search.algorithm",
+    "WebPage": "web.web_page",
     "extract_template": "template.extract",
     "get_links": "web.links",
     "identity": "web.addresses",
     "parse_html": "web.html",
     "read_page": "web.page",
+    "search_pages": "sources.base",
     "similarity": "web.similarity",
     "sort_links": "search.sort_links",
 }

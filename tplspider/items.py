@@ -7,10 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from reprlib import Repr
-from typing import Any
+from typing import TypedDict
 
 _SHORT = Repr()
 _SHORT.maxstring = 72
+
+
+class ExploredLink(TypedDict):
+    """A link that was taken up, and what became of it."""
+
+    rank: int
+    link: str
+    url: str
+    outcome: str
+    reason: str
+    missing: list[list[int]]
 
 
 @dataclass
@@ -30,6 +41,8 @@ class TemplateCandidate:
     complete: bool
     loads: int
     similarity: float
+    search_id: str = ""
+    requested_url: str = ""
 
     def __repr__(self) -> str:
         return _show(self, "rank", "url", "title", "key_url", "cs_size")
@@ -48,11 +61,13 @@ class CandidateSearch:
     loads: int
     links: int
     members: list[str] = field(default_factory=list)
-    explored: list[dict[str, Any]] = field(default_factory=list)
+    explored: list[ExploredLink] = field(default_factory=list)
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
     similarity: float | None = None  # the lowest of the members; None without members
+    search_id: str = ""
+    requested_url: str = ""
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")
@@ -70,6 +85,8 @@ class PageTemplate:
     content_text: str
     not_template: list[str]
     template_share: float
+    search_id: str = ""
+    requested_url: str = ""
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

@@ -1,13 +1,38 @@
 """Signals that the spider sends, beside Scrapy's own, for extensions that follow a search.
 
-``search_started(spider, search, links, unparsable)``: the key page was read and has that many
-links; that many more addresses on it could not be parsed.
+``search_started(spider, session, search, links, unparsable)``: the key page was read and has that
+many links; that many more addresses on it could not be parsed.
 
-``link_settled(spider, search, visit)``: the search has taken a link into account.
+``link_settled(spider, session, search, visit)``: the search has taken a link into account.
 
-``search_ended(spider, summary)``: the search is over; the items follow, *summary* the last.
+``search_ended(spider, session, summary)``: the search is over; the items follow, *summary* the
+last.
+
+A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tplspider.search.events import Event
 
 search_started = object()
 link_settled = object()
 search_ended = object()
+
+
+def signal_of(event: Event) -> tuple[object, dict[str, object]]:
+    """The signal that tells of an event, and what it is sent with."""
+    from tplspider.search import events  # noqa: PLC0415 - who connects to a signal needs none
+
+    with_search = {"session": event.session, "search": event.session.search}
+    match event:
+        case events.SearchStarted():
+            counts = {"links": event.links, "unparsable": event.unparsable}
+            return search_started, {**with_search, **counts}
+        case events.LinkSettled():
+            return link_settled, {**with_search, "visit": event.visit}
+        case events.SearchEnded():
+            return search_ended, {"session": event.session, "summary": event.summary}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 
 from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.search.session import SearchSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,8 +28,10 @@ class Asker(Spider):
     urls: str
 
     async def start(self) -> AsyncIterator[Any]:
+        first = self.urls.split()[0].removeprefix(OTHERS)
+        session = SearchSession(first)
         for number, url in enumerate(self.urls.split()):
-            ticket = {} if url.startswith(OTHERS) else {META_KEY: Ticket()}
+            ticket = {} if url.startswith(OTHERS) else {META_KEY: Ticket(session)}
             yield Request(
                 url.removeprefix(OTHERS),
                 self.parse,

@@ -15,6 +15,7 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider.items import TemplateCandidate
+from tplspider.search.session import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
+
+    from tplspider.web.answers import NoPage
+    from tplspider.web.page import Page
+    from tplspider.web.site import Site
+    from tplspider.web.web_page import WebPage
 
 
 class LoopbackResolver(CachingThreadedResolver):
@@ -69,10 +75,18 @@ class CancellingMiddleware:
 class StumblingSpider(TemplateCandidatesSpider):
     """Fails on pages with ``stumble`` in their address, as if they had brought out a defect."""
 
-    def _read(self, response: Any) -> Any:
-        if "stumble" in response.url:
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        for session in spider.sessions.values():
+            session.reader = cls.read
+        return spider
+
+    @staticmethod
+    def read(page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+        if "stumble" in page.url:
             raise RuntimeError("stumbled")
-        return super()._read(response)
+        return read_web_page(page, site, longest_url)
 
 
 class Interrupted:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests import literal
 from tplspider import (
-    Address,
     Page,
     Site,
     SubdigraphSearch,
@@ -20,8 +19,9 @@ from tplspider import (
     parse_html,
     read_page,
 )
-from tplspider.search.answer import summary
+from tplspider.search.answer import explored_links
 from tplspider.search.strategies import STRATEGIES, Strategy
+from tplspider.web.answers import NoPage, redirect_to
 
 ROOT = "http://example.org"
 
@@ -72,12 +72,12 @@ def run(
     root = parse_html(loaded.html)
     host = Site(identity(loaded.url))
 
-    def answer(url: str) -> Page | str:
+    def answer(url: str) -> Page | NoPage:
         page = site.load(url)
         if isinstance(page, str):
-            return page
+            return NoPage(page)
         if identity(page.url) not in host:
-            return "offsite-redirect"
+            return NoPage("offsite-redirect")
         return read_page(parse_html(page.html), page.url, host)
 
     def step(visit: Visit, path: str) -> str | None:
@@ -90,13 +90,13 @@ def run(
             return None
         hops[visit.rank] += 1
         if hops[visit.rank] > site.max_redirects:
-            search.tell(visit.rank, "bad-response")
+            search.tell(visit.rank, NoPage("bad-response"))
             return None
         if target.startswith("http"):
-            search.tell(visit.rank, "offsite-redirect")
+            search.tell(visit.rank, NoPage("offsite-redirect"))
             return None
         if search.knows(identity(ROOT + target), visit.rank):
-            search.tell(visit.rank, Address(ROOT + target, identity(ROOT + target)))
+            search.tell(visit.rank, redirect_to(ROOT + target))
             return None
         search.follow(visit.rank, identity(ROOT + target))
         return target
@@ -136,7 +136,7 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
         "reason": search.reason,
         "loads": search.loads,
         "members": [visit.url for visit in search.members],
-        "explored": [tuple(row.values()) for row in summary(search, links=0).explored],
+        "explored": [tuple(row.values()) for row in explored_links(search)],
     }
 
 

@@ -116,12 +116,13 @@ class Command(CrawlCommand):
 
     def _check(self, spider_class: type[Spider], opts: argparse.Namespace) -> None:
         from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.preflight import check_crawl
 
         assert self.settings is not None
         if self._refused:
             names = ", ".join(self._refused)
             refuse("crawl", f"settings that jobs may not give here: {names}", self.settings)
         try:
-            spider_class.check_arguments(opts.spargs, self.settings)  # type: ignore[attr-defined]
+            check_crawl(spider_class, opts.spargs, self.settings)
         except ValueError as error:
             refuse("crawl", error, self.settings)

@@ -57,6 +57,7 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.crawl.exit_status import refuse
         from tplspider.crawl.harmless_log import guard_log
+        from tplspider.crawl.preflight import check_crawl
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -81,7 +82,7 @@ class Command(ScrapyCommand):
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
             try:
-                TemplateCandidatesSpider.check_arguments(arguments, self.settings)
+                check_crawl(TemplateCandidatesSpider, arguments, self.settings)
             except ValueError as error:
                 refuse("demo", error, self.settings)
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
@@ -102,7 +103,7 @@ class Command(ScrapyCommand):
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
-    from tplspider.crawl.wording import counted, mutually_linked
+    from tplspider.search.wording import counted, mutually_linked
 
     def short(url: str) -> str:
         return url.removeprefix(site_url)

@@ -58,6 +58,7 @@ class Command(BaseRunSpiderCommand):
         from tplspider.crawl.credentials import without_credentials
         from tplspider.crawl.exit_status import LOST, exit_status, refuse
         from tplspider.crawl.harmless_log import CONTROLS, guard_log, harmless
+        from tplspider.crawl.preflight import check_crawl
         from tplspider.crawl.progress_line import ProgressLine
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -74,7 +75,7 @@ class Command(BaseRunSpiderCommand):
         if opts.n is not None:
             arguments["n"] = opts.n
         try:
-            TemplateCandidatesSpider.check_arguments(arguments, self.settings, printed="the text")
+            check_crawl(TemplateCandidatesSpider, arguments, self.settings, printed="the text")
         except ValueError as error:
             refuse("template", error, self.settings)
         templates: list[PageTemplate] = []

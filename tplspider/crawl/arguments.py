@@ -19,6 +19,7 @@ from tplspider.crawl.credentials import (
     read_credentials,
     take_credentials,
 )
+from tplspider.search.options import SearchOptions
 from tplspider.search.strategies import STRATEGIES
 from tplspider.web.authority import LONGEST_HOST, host_of
 from tplspider.web.site import SCOPES
@@ -48,6 +49,17 @@ class Arguments:
     save_html: str = ""
     # Not an argument, but what was taken off the url.
     credentials: Credentials | None = field(default=None, repr=False)
+
+    @property
+    def options(self) -> SearchOptions:
+        """Those that say what a search is to find."""
+        return SearchOptions(
+            n=self.n,
+            strategy=self.strategy,
+            scope=self.scope,
+            max_loads=self.max_loads,
+            max_seconds=self.max_seconds,
+        )
 
 
 def check_arguments(given: Mapping[str, object]) -> Arguments:

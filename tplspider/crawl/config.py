@@ -100,6 +100,8 @@ def adapt_settings(settings: BaseSettings) -> None:
     # A project that does not name the add-on has it all the same, for this spider alone.
     addon = load_object("tplspider.addon.Addon")  # by name: it imports this module
     settings.setdefault_in_component_priority_dict("ADDONS", addon, 500)
+    # A process updates the settings of a crawler that it is given with its own.
+    settings.set("ADDONS", settings.getdict("ADDONS"), priority=PRIORITY)
     in_flight = Config.of(settings).in_flight
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:

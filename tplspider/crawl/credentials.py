@@ -1,8 +1,9 @@
 """``user:password@`` in the address of the key page, for HTTP authentication.
 
-The two are taken off the address before anything sees it, and are sent to the origin that they were
-given for (scheme, host and port) and to no other. Scrapy's own HttpAuthMiddleware will not do: its
-settings are logged at the start of a crawl, and it goes by domains, whatever the scheme and port.
+The two are taken off the address before anything sees it. They travel on tickets, and are sent to
+the origin that they were given for (scheme, host and port) and to no other. Scrapy's own
+HttpAuthMiddleware will not do: its settings are logged at the start of a crawl, and it goes by
+domains, whatever the scheme and port.
 """
 
 from __future__ import annotations
@@ -18,10 +19,7 @@ from tplspider.crawl.ticket import ticket_of
 from tplspider.web.addresses import clean_href
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
@@ -105,17 +103,12 @@ class CredentialsMiddleware:
     cache, redirect or log gets to see it.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+    def __init__(self) -> None:
         self._warned = False
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def process_request(self, request: Request) -> None:
-        credentials = self._credentials
-        if credentials is None or ticket_of(request) is None:
+        credentials = _credentials_of(request)
+        if credentials is None:
             return
         if origin(request.url) == credentials.origin:
             request.headers.setdefault("Authorization", credentials.header)
@@ -134,12 +127,12 @@ class CredentialsMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's
         self._take_off(request)
 
-    @property
-    def _credentials(self) -> Credentials | None:
-        arguments = getattr(self._crawler.spider, "arguments", None)
-        return getattr(arguments, "credentials", None)
-
     def _take_off(self, request: Request) -> None:
-        credentials = self._credentials
+        credentials = _credentials_of(request)
         if credentials and request.headers.get("Authorization") == credentials.header:
             del request.headers["Authorization"]
+
+
+def _credentials_of(request: Request) -> Credentials | None:
+    ticket = ticket_of(request)
+    return ticket.credentials if ticket else None

@@ -25,18 +25,16 @@ LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl that is over."""
-    spider = crawler.spider
-    if spider is None or not getattr(spider, "is_over", False):
+    stats = crawler.stats
+    key_outcome = stats.get_value("tplspider/key_outcome") if stats else None
+    if key_outcome is None:
         logger.error("Ended before the search had begun: nothing was requested or written")
         return LOST
-    stats = crawler.stats
-    watch = getattr(spider, "output_watch", None)
-    if (watch and watch.any_lost) or stats.get_value("tplspider/invalid_items"):
+    if stats.get_value("tplspider/lost_outputs") or stats.get_value("tplspider/invalid_items"):
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
-    unusable = stats.get_value("tplspider/key_outcome") != "ok"
-    incomplete = stats.get_value("tplspider/cs_size") != spider.arguments.n  # type: ignore[attr-defined]
-    if (fail and unusable) or (fail == "incomplete" and incomplete):
+    incomplete = stats.get_value("tplspider/incomplete")
+    if (fail and key_outcome != "ok") or (fail == "incomplete" and incomplete):
         return NOT_FOUND
     return 0
 

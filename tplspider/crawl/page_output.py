@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -12,32 +13,37 @@ from tplspider.crawl.config import Config
 from tplspider.crawl.outputs.feeds import is_asked_for
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.outputs.save_html import save_html
-from tplspider.crawl.wording import counted
 from tplspider.extraction.workers import (
     ExtractionError,
     ExtractionWorkers,
     ExtractorFailedError,
 )
 from tplspider.items import PageTemplate
+from tplspider.search.answer import candidates
+from tplspider.search.wording import counted
 from tplspider.sources.kept_pages import KeptPage, KeptPages
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import HtmlResponse
 
     from tplspider.crawl.arguments import Arguments
-    from tplspider.search.window import SubdigraphSearch
+    from tplspider.items import CandidateSearch, TemplateCandidate
+    from tplspider.search.session import SearchSession
     from tplspider.web.page import Page
+    from tplspider.web.web_page import WebPage
+
+    Item = TemplateCandidate | PageTemplate | CandidateSearch
 
 logger = logging.getLogger(__name__)
 
 HURRIED_SECONDS = 5
 
 
-class PageResults:
+class PageOutput:
     """Keeps pages as they come, if their template or their files are asked for.
 
     Nothing that goes wrong here stops the crawl: its candidates and its summary come all the same.
@@ -47,8 +53,7 @@ class PageResults:
         self.crawler = crawler
         self._template = template
         self._folder = folder
-        self._kept = KeptPages()
-        self._lost: OSError | None = None  # why a page that is wanted was not kept
+        self._kept: dict[str, KeptPages] = {}  # of each search that is not over
         self._workers: ExtractionWorkers | None = None
         crawler.signals.connect(self.open, signal=signals.spider_opened)
         crawler.signals.connect(self.close, signal=signals.spider_closed)
@@ -77,26 +82,44 @@ class PageResults:
         )
         self._workers.start()
 
-    def keep(self, page: Page, response: HtmlResponse) -> None:
+    def keep(self, session: SearchSession, page: Page, source: WebPage) -> None:
         """Keep what *page* was read from, if it may be wanted when the search is over."""
         if self._template or self._folder:
-            self._kept.keep(page, response)
+            self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
-    async def items(
-        self, key_url: str, search: SubdigraphSearch | None, *, hurried: bool = False
+    async def results(
+        self, session: SearchSession, *, hurried: bool = False
+    ) -> AsyncIterator[Item]:
+        """The items of a search that is over: its candidates, its template, its summary."""
+        # Nothing is awaited from the first item to the last: it would break their order.
+        templates = await self.templates(session, hurried=hurried)
+        for candidate in candidates(session):
+            yield candidate
+        for template in templates:
+            yield template
+        if session.summary:
+            yield session.summary
+
+    async def templates(
+        self, session: SearchSession, *, hurried: bool = False
     ) -> list[PageTemplate]:
-        """Write the files and give the template; *search* is None where there was no key page.
+        """Write the files of a search that is over, and give its template.
 
         A crawl that is ended early cannot wait for long: *hurried*, there is a limit of time.
         """
         if not self._template and not self._folder:
             return []
+        kept = self._kept.pop(session.search_id, None) or KeptPages()
+        key_url = session.summary.key_url if session.summary else session.url
         try:
-            pages = await self._pages(search) if search else []
+            pages, fault = await self._pages(session, kept)
             if self._folder:
-                self._save(pages)
+                self._save(pages, fault)
+            elif fault:
+                logger.error("The template of %s lacks pages: %s", key_url, fault)
+                count_lost(self.crawler)
             seconds = HURRIED_SECONDS if hurried else None
-            found = await self._extract(key_url, pages, seconds) if self._workers else None
+            found = await self._extract(key_url, pages, seconds)
         except ExtractionError as error:
             self.crawler.stats.set_value("tplspider/template_fault", str(error))
             defect = isinstance(error, ExtractorFailedError)
@@ -109,11 +132,11 @@ class PageResults:
             count_lost(self.crawler)
             return []
         finally:
-            self._kept.close()
+            kept.close()
         if found is None:
             return []
         self.crawler.stats.set_value("tplspider/template_share", found.template_share)
-        return [found]
+        return [replace(found, search_id=session.search_id, requested_url=session.requested_url)]
 
     def hurry(self) -> None:
         """Somebody ends the crawl: what is under way is not waited for much longer."""
@@ -122,27 +145,28 @@ class PageResults:
 
     async def close(self) -> None:
         """Let go of the pages and of the workers."""
-        self._kept.close()
+        for kept in self._kept.values():
+            kept.close()
         if self._workers:
             await self._workers.close()
 
-    async def _pages(self, search: SubdigraphSearch) -> list[KeptPage]:
-        """The key page and the members of the best CS, by rank."""
+    async def _pages(
+        self, session: SearchSession, kept: KeptPages
+    ) -> tuple[list[KeptPage], OSError | None]:
+        """The key page and the members of the best CS, by rank; and why some are not among them."""
+        search = session.search
+        if search is None:
+            return [], None
         wanted = [(search.key_page, "")]
         wanted += [(visit.page, visit.link.url) for visit in search.members if visit.page]
         # The page that ended the search has kept the event loop long enough.
-        kept = await run_in_thread(lambda: [self._kept.get(page, link) for page, link in wanted])
-        if self._kept.fault and None in kept:
-            self._lost = self._kept.fault
-            if not self._folder:
-                logger.error("The template of %s lacks pages: %s", search.key_page.url, self._lost)
-                count_lost(self.crawler)
-        return [page for page in kept if page]
+        found = await run_in_thread(lambda: [kept.get(page, link) for page, link in wanted])
+        return [page for page in found if page], kept.fault if None in found else None
 
-    def _save(self, pages: list[KeptPage]) -> None:
+    def _save(self, pages: list[KeptPage], fault: OSError | None) -> None:
         try:
-            if self._lost:
-                raise self._lost
+            if fault:
+                raise fault
             save_html(self._folder, pages)
         except OSError as error:
             why = error.strerror or error
@@ -154,11 +178,12 @@ class PageResults:
     async def _extract(
         self, key_url: str, pages: list[KeptPage], seconds: float | None
     ) -> PageTemplate | None:
+        if self._workers is None:
+            return None
         if len(pages) < 2 or pages[0].link:
             logger.info("No template for %s: there is no page to compare it with", key_url)
             return None
         logger.info("Comparing the key page with %s", counted(len(pages) - 1, "page"))
-        assert self._workers
         key, *members = await run_in_thread(
             lambda: [PageSource(page.url, page.html) for page in pages]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -14,6 +15,7 @@ from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -44,7 +46,8 @@ class ValidationPipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._seats: dict[str, int] = {}  # the pages let out, and their ranks
+        # The pages let out of each search, and their ranks, until its summary comes.
+        self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -52,12 +55,13 @@ class ValidationPipeline:
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, TemplateCandidate):
-            fault = self._candidate_fault(item)
-            self._seats[identity(item.url)] = item.rank
+            seats = self._seats[item.search_id]
+            fault = _candidate_fault(item, seats)
+            seats[identity(item.url)] = item.rank
         elif isinstance(item, CandidateSearch):
-            fault = self._summary_fault(item)
+            fault = _summary_fault(item, self._seats.pop(item.search_id, {}))
         elif isinstance(item, PageTemplate):
-            fault = self._template_fault(item)
+            fault = _template_fault(item, self._seats[item.search_id])
         else:
             return item
         if fault:
@@ -68,33 +72,36 @@ class ValidationPipeline:
             logger.error(message)  # a summary comes out whatever happened
         return item
 
-    def _candidate_fault(self, item: TemplateCandidate) -> str:
-        page = identity(item.url)
-        if page == identity(item.key_url):
-            return "the key page is no candidate"
-        if page in self._seats:
-            return f"{item.url} would fill two seats"
-        if any(rank >= item.rank for rank in self._seats.values()):
-            return f"rank {item.rank} is out of order"
-        return _similarity_fault(item.similarity) or _size_fault(item)
 
-    def _summary_fault(self, item: CandidateSearch) -> str:
-        if len(item.members) != item.cs_size:
-            return f"{len(item.members)} members, but cs_size {item.cs_size}"
-        if {identity(url) for url in item.members} != self._seats.keys():
-            return "its members are not the candidates"
-        if (item.similarity is None) != (not item.members):
-            return f"similarity={item.similarity} with {len(item.members)} members"
-        return _similarity_fault(item.similarity or 0) or _size_fault(item)
+def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
+    page = identity(item.url)
+    if page == identity(item.key_url):
+        return "the key page is not a candidate"
+    if page in seats:
+        return f"{item.url} would fill two seats"
+    if any(rank >= item.rank for rank in seats.values()):
+        return f"rank {item.rank} is out of order"
+    return _similarity_fault(item.similarity) or _size_fault(item)
 
-    def _template_fault(self, item: PageTemplate) -> str:
-        if not item.members:
-            return "a template that no other page tells of"
-        if not {identity(url) for url in item.members} <= self._seats.keys():
-            return "its members are not the candidates"
-        if not 0 <= item.template_share <= 1:
-            return f"template_share={item.template_share} is no share"
-        return ""
+
+def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
+    if len(item.members) != item.cs_size:
+        return f"{len(item.members)} members, but cs_size {item.cs_size}"
+    if {identity(url) for url in item.members} != seats.keys():
+        return "its members are not the candidates"
+    if (item.similarity is None) != (not item.members):
+        return f"similarity={item.similarity} with {len(item.members)} members"
+    return _similarity_fault(item.similarity or 0) or _size_fault(item)
+
+
+def _template_fault(item: PageTemplate, seats: Mapping[str, int]) -> str:
+    if not item.members:
+        return "a template that no other page tells of"
+    if not {identity(url) for url in item.members} <= seats.keys():
+        return "its members are not the candidates"
+    if not 0 <= item.template_share <= 1:
+        return f"template_share={item.template_share} is not a share"
+    return ""
 
 
 def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:

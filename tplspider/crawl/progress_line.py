@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tplspider import signals
-from tplspider.crawl.wording import counted
+from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

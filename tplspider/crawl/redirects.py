@@ -11,17 +11,18 @@ from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
+from scrapy.http.request import NO_CALLBACK
 
-from tplspider.crawl.redirect_targets import clean_location, meta_refresh
+from tplspider.crawl.responses import web_page
 from tplspider.crawl.ticket import ticket_of
-from tplspider.web.addresses import identity
+from tplspider.web.answers import Redirect
+from tplspider.web.redirect_rules import REDIRECTS, clean_location, is_loop, meta_refresh
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+    from tplspider.crawl.ticket import Ticket
 
 
 class OffsiteRedirectError(IgnoreRequest):
@@ -35,9 +36,9 @@ class RedirectLoopError(IgnoreRequest):
 class KnownAddressError(IgnoreRequest):
     """A link redirects to an address whose page is known or under way; there is no need to go."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(f"redirect to {url}, which is known")
-        self.url = url
+    def __init__(self, redirect: Redirect) -> None:
+        super().__init__(f"redirect to {redirect.url}, which is known")
+        self.redirect = redirect
 
 
 class SiteRedirectMiddleware(RedirectMiddleware):
@@ -46,30 +47,32 @@ class SiteRedirectMiddleware(RedirectMiddleware):
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
-        if ticket_of(request) is None or self._is_wanted(request, response):
+        ticket = ticket_of(request)
+        if ticket is None or self._is_wanted(request, response):
             return super().process_response(request, response)
         try:
-            if response.status in _REDIRECTS:
-                response = clean_location(response)
+            if response.status in REDIRECTS:
+                response = _with_clean_location(response)
             result = super().process_response(request, response)
         except ValueError as error:  # an address that cannot be requested, such as javascript:
             raise OffsiteRedirectError(f"redirect to nowhere: {error}") from None
         if isinstance(result, Request):
-            check_redirect(self.crawler, request, response, result)
-        elif response.status in _REDIRECTS and response.headers.get("Location"):
+            _check(ticket, request, response, result)
+            return _follow(ticket, result)
+        if response.status in REDIRECTS and response.headers.get("Location"):
             raise OffsiteRedirectError("redirect to nowhere")
         return result
 
     def _is_wanted(self, request: Request, response: Response) -> bool:
         """Whether somebody has asked for the redirect itself, by one of Scrapy's ways."""
-        statuses = (
-            *getattr(self.crawler.spider, "handle_httpstatus_list", ()),
-            *request.meta.get("handle_httpstatus_list", ()),
-        )
+        try:
+            of_spider = self.crawler.spider.handle_httpstatus_list  # type: ignore[union-attr]
+        except AttributeError:
+            of_spider = ()
         return (
             bool(request.meta.get("dont_redirect"))
             or bool(request.meta.get("handle_httpstatus_all"))
-            or response.status in statuses
+            or response.status in (*of_spider, *request.meta.get("handle_httpstatus_list", ()))
         )
 
 
@@ -86,36 +89,49 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
-        if ticket_of(request) is None:
+        ticket = ticket_of(request)
+        if ticket is None:
             return super().process_response(request, response)
         if not isinstance(response, HtmlResponse):
             return response
         if request.meta.get("dont_redirect") or request.method == "HEAD":
             return response
-        delay, url = meta_refresh(response, self._ignore_tags) or (0.0, response.url)
-        if delay > self._longest or identity(url) == identity(response.url):
+        page = web_page(response)
+        url = meta_refresh(page, longest_delay=self._longest, ignored_tags=self._ignore_tags)
+        if url is None:
             return response
         redirected = self._redirect_request_using_get(request, response, url)
         result = self._redirect(redirected, request, "meta refresh")
-        check_redirect(self.crawler, request, response, result)
-        return result
+        _check(ticket, request, response, result)
+        return _follow(ticket, result)
 
 
-def check_redirect(
-    crawler: Crawler, request: Request, response: Response, redirected: Request
-) -> None:
+def _check(ticket: Ticket, request: Request, response: Response, redirected: Request) -> None:
     """Raise IgnoreRequest when there is no use in following a redirect."""
-    # A site may set a cookie and send one back to the same address to look at it.
-    before = [*request.meta.get("redirect_urls", ()), request.url]
-    if redirected.url in before and not response.headers.get("Set-Cookie"):
+    passed = [*request.meta.get("redirect_urls", ()), request.url]
+    if is_loop(redirected.url, passed, sets_cookie=bool(response.headers.get("Set-Cookie"))):
         raise RedirectLoopError(f"redirect back to {redirected.url}")
-    site, search = getattr(crawler.spider, "site", None), getattr(crawler.spider, "search", None)
-    rank = redirected.cb_kwargs.get("rank")
-    if site is None or search is None or rank is None:
-        return  # the key page, whose final host is the site; or no request of the search
-    target = identity(redirected.url)
-    if target not in site:
+    if ticket.rank is None or request.callback is NO_CALLBACK:
+        return  # the key page, whose final host is the site; or a robots.txt, a part of a page
+    found = ticket.session.judge(ticket.rank, redirected.url)
+    if isinstance(found, Redirect):
+        raise KnownAddressError(found)
+    if found:
         raise OffsiteRedirectError(f"redirect to {redirected.url}")
-    if search.knows(target, rank):
-        raise KnownAddressError(redirected.url.partition("#")[0])
-    search.follow(rank, target)
+
+
+def _follow(ticket: Ticket, redirected: Request) -> Request:
+    if ticket.rank is not None and redirected.callback is not NO_CALLBACK:
+        ticket.session.follow(ticket.rank, redirected.url)
+    return redirected
+
+
+def _with_clean_location(response: Response) -> Response:
+    """*response* without a ``user:password@`` in its Location; ValueError if it is no address."""
+    written = (response.headers.get("Location") or b"").decode("utf-8", "surrogateescape")
+    cleaned = clean_location(written)
+    if cleaned == written:
+        return response
+    headers = response.headers.copy()
+    headers["Location"] = cleaned.encode("utf-8", "surrogateescape")
+    return response.replace(headers=headers)

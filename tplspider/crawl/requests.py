@@ -1,4 +1,4 @@
-"""The requests of the spider: for links of the key page, and for nothing at all."""
+"""The requests of the spider: for key pages, for their links, and for nothing at all."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.utils.url import strip_url
 
-from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.crawl.ticket import META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from scrapy.settings import BaseSettings
-
-    from tplspider.search.window import Visit
+    from tplspider.crawl.ticket import Ticket
+    from tplspider.search.algorithm import Visit
 
 
 def key_page_request(
-    url: str, callback: Callable[..., Any], errback: Callable[..., Any]
+    ticket: Ticket, callback: Callable[..., object], errback: Callable[..., object]
 ) -> Request:
-    """The request for the key page, by which the search starts."""
-    return Request(url, callback, errback=errback, dont_filter=True, meta={META_KEY: Ticket()})
+    """The request for a key page, by which a search starts."""
+    return Request(
+        ticket.session.url, callback, errback=errback, dont_filter=True, meta={META_KEY: ticket}
+    )
 
 
 def link_request(
+    ticket: Ticket,
     visit: Visit,
-    key_url: str,
-    settings: BaseSettings,
-    callback: Callable[..., Any],
-    errback: Callable[..., Any],
+    callback: Callable[..., object],
+    errback: Callable[..., object],
+    *,
+    with_referer: bool,
 ) -> Request:
-    """The request for a link, which is known by its rank again."""
+    """The request for a link, which is known by its ticket again."""
     # Whatever page it is requested after, the link is one of the key page.
-    with_referer = settings.getbool("REFERER_ENABLED")
+    referer = {"Referer": strip_url(ticket.session.key_url)} if with_referer else None
     return Request(
         visit.link.url,
         callback,
         errback=errback,
-        headers={"Referer": strip_url(key_url)} if with_referer else None,
-        cb_kwargs={"rank": visit.rank},
-        meta={"depth_reset": True, META_KEY: Ticket(visit.rank)},
+        headers=referer,
+        meta={"depth_reset": True, META_KEY: ticket},
         priority=-visit.rank,
         dont_filter=True,
     )
 
 
-def empty_request(callback: Callable[..., Any]) -> Request:
+def empty_request(callback: Callable[..., object], **arguments: object) -> Request:
     """A request that loads nothing, for places that may ask for requests but not give items."""
     return Request(
-        "data:,", callback, errback=callback, dont_filter=True, meta={"dont_cache": True}
+        "data:,",
+        callback,
+        errback=callback,
+        cb_kwargs=arguments,
+        dont_filter=True,
+        meta={"dont_cache": True},
     )
-
-
-def is_too_long(url: str, settings: BaseSettings) -> bool:
-    """Whether Scrapy would drop the request, telling nobody."""
-    return 0 < settings.getint("URLLENGTH_LIMIT") < len(url)

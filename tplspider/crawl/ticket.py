@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from tplspider.crawl.credentials import Credentials
+    from tplspider.search.session import SearchSession
+
 META_KEY = "tplspider"  # Scrapy keeps what is in meta through redirects and retries
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Ticket:
-    """What a request is for: the link of that rank, or the key page (None)."""
+    """What a request is for: the link of that rank, or the key page (None), of a session.
 
+    Nobody but the request holds on to its ticket: when it is gone, so is the request.
+    """
+
+    session: SearchSession
     rank: int | None = None
+    credentials: Credentials | None = field(default=None, repr=False)
 
 
 def ticket_of(request: Request) -> Ticket | None:
     """The ticket of a request of ours; None for a request of anybody else's."""
     ticket = request.meta.get(META_KEY)
     return ticket if isinstance(ticket, Ticket) else None
+
+
+def expected_ticket(request: Request | None) -> Ticket | None:
+    """The ticket of a request of ours whose session still waits for what it gives."""
+    ticket = ticket_of(request) if request else None
+    return ticket if ticket and ticket.rank in ticket.session.awaited else None

@@ -1,13 +1,13 @@
-"""The requests of a search that are under way, so that they end when the crawl ends."""
+"""The requests of searches that are under way, so that they end when their search ends."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
+from tplspider.crawl.scrapy_private import drop_waiting_requests
 from tplspider.crawl.ticket import ticket_of
 
 if TYPE_CHECKING:
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from tplspider.search.session import SearchSession
 
-class CrawlOverError(IgnoreRequest):
-    """A request was made when the crawl was over already."""
+
+class SearchOverError(IgnoreRequest):
+    """A request was made when its search was over already."""
 
 
 class RequestsUnderWay:
@@ -32,8 +34,7 @@ class RequestsUnderWay:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._is_over = False
+        self._tasks: dict[asyncio.Task[Any], SearchSession] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -43,24 +44,27 @@ class RequestsUnderWay:
         self.enter(request)
 
     def enter(self, request: Request) -> None:
-        """Take note of the task that loads a request of ours; refuse it when the crawl is over."""
-        if ticket_of(request) is None:
+        """Take note of the task that loads a request of ours; refuse it when its search is over."""
+        ticket = ticket_of(request)
+        if ticket is None:
             return
-        if self._is_over:
-            raise CrawlOverError("the crawl is over")
+        if ticket.session.phase == "over":
+            raise SearchOverError("the search is over")
         try:
             task = asyncio.current_task()
         except RuntimeError:  # a reactor without asyncio: downloads end by themselves
             return
         if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks[task] = ticket.session
+            task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
-    def cancel(self) -> None:
-        """End all that is under way, and refuse what is asked for from now on."""
-        self._is_over = True
-        for task in list(self._tasks):
+    def cancel(self, session: SearchSession) -> None:
+        """End all that is under way for a search that is over."""
+        for task in [task for task, its_session in self._tasks.items() if its_session is session]:
             task.cancel()
-        # What waits for its turn would be sent although nobody waits for it any more.
-        for slot in self._crawler.engine.downloader.slots.values():
-            slot.queue = deque(entry for entry in slot.queue if ticket_of(entry[0]) is None)
+
+        def is_dropped(request: Request) -> bool:
+            ticket = ticket_of(request)
+            return ticket is not None and ticket.session is session
+
+        drop_waiting_requests(self._crawler, is_dropped)

@@ -9,16 +9,18 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
 from w3lib.url import safe_url_string
 
 from tplspider.evaluation.labels import Labels, labels_of, read_labels, without_labels
-from tplspider.sources.folder import SavedSite, is_folder
+from tplspider.sources.base import load_once, load_page
+from tplspider.sources.folder import FolderSite, is_folder
+from tplspider.web.answers import NoPage
 from tplspider.web.html import find_all, parse_html
+from tplspider.web.page_faults import page_fault
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from importlib.resources.abc import Traversable
     from pathlib import Path
 
 
@@ -30,43 +32,40 @@ class LabelError(ValueError):
     """A site without a key page, or whose key page has no labels that could be used."""
 
 
-class LabelledSite(SavedSite):
-    """A saved site whose key page carries labels, which nobody sees but :meth:`labels`.
+class LabelledSite:
+    """A site in a folder whose key page carries labels, which nobody sees but :meth:`labels`.
 
     The key page is the one at *key_path* or, without it, the first page that carries labels.
     """
 
     def __init__(self, folder: Path, key_path: str = "") -> None:
-        super().__init__(folder)
+        self.folder = folder
+        self.pages = FolderSite(folder, without_labels)
         self._key_path = key_path
 
     @cached_property
     def key_url(self) -> str:
         """The address of the key page; "" if there is none. Looking for it may read every file."""
         if self._key_path:
-            return safe_url_string(f"{self.url}/{self._key_path.removeprefix('/')}")
+            return safe_url_string(f"{self.pages.url}/{self._key_path.removeprefix('/')}")
         return self._labelled_page()
 
-    def read(self, file: Traversable) -> bytes:
-        return without_labels(super().read(file))
-
-    def key_page(self) -> HtmlResponse:
+    def key_page(self) -> WebPage:
         """The key page, without its labels."""
         if not is_folder(self.folder):
             raise LabelError("there is no such folder")
         if not self.key_url:
             raise LabelError("none of its pages carries labels")
-        page = self.page(self.key_url)
-        if isinstance(page, str):
-            raise LabelError(f"its key page {self.key_url} is no page ({page})")
+        page = load_page(self.pages, self.key_url)
+        if isinstance(page, NoPage):
+            raise LabelError(f"its key page {self.key_url} is not a page ({page.reason})")
         return page
 
     def labels(self) -> Labels:
         """The labels of the key page; the numbers of its elements are those without labels, too."""
         bare = parse_html(self.key_page().text)
-        page = SavedSite(self.folder).page(self.key_url)
-        assert isinstance(page, HtmlResponse)
-        labelled = parse_html(page.text)
+        page = load_page(FolderSite(self.folder), self.key_url)
+        labelled = parse_html(page.text if isinstance(page, WebPage) else "")
         if not any(map(labels_of, find_all(labelled, "*"))):
             raise LabelError(f"its key page {self.key_url} carries no labels")
         tags = [element.tag for element in find_all(bare, "*")]
@@ -78,17 +77,17 @@ class LabelledSite(SavedSite):
 
     def _labelled_page(self) -> str:
         """The address of the first page that carries labels, by name; "" if there is none."""
-        for file in self.files():
-            content = super().read(file)
+        for file in self.pages.files():
+            content = self.pages.read(file)
             if without_labels(content) != content:
-                url = self.address(file)
+                url = self.pages.address(file)
                 return url if file.name != "index.html" else self._index_address(url)
         return ""
 
     def _index_address(self, directory: str) -> str:
         """Of the two addresses of an ``index.html``, the one that links on it look like."""
-        page = self.load(directory)
-        if not isinstance(page, HtmlResponse):
+        page = load_once(self.pages, directory)
+        if not isinstance(page, WebPage) or page_fault(page):
             return directory
         links = [element.get("href") or "" for element in find_all(parse_html(page.text), "a")]
         paths = [re.split("[?#]", link)[0] for link in links]

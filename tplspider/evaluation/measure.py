@@ -6,15 +6,16 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
-
 from tplspider.evaluation.labelled_site import LabelError, labelled_sites
 from tplspider.evaluation.labels import number_elements
 from tplspider.evaluation.page_choice import CHOICES, Choice, Request
 from tplspider.evaluation.scores import Score, score_elements, score_texts
+from tplspider.search.session import read_web_page
+from tplspider.sources.base import load_page
 from tplspider.template.extract import PageSource, compare, extract_template
 from tplspider.template.text_lines import text_lines
 from tplspider.web.html import parse_html
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from tplspider.evaluation.labels import Labels
     from tplspider.evaluation.plan import Plan
     from tplspider.evaluation.text_extractors import Extractor
+    from tplspider.web.answers import NoPage
+    from tplspider.web.page import Page
+    from tplspider.web.site import Site
 
 OURS = "tplspider"
 
@@ -114,10 +118,11 @@ class _SiteMeasure:
         self.labels = labels
         self.key = site.key_page()
         self._found: dict[tuple[str, ...], frozenset[int]] = {}
+        self._pages: dict[tuple[str, Site], Page | NoPage] = {}
 
     def result(self, strategy: str, size: int, max_loads: int) -> SiteResult:
         """What a strategy finds; zeros where it finds nothing."""
-        choice = CHOICES[strategy](Request(self.site, self.key, size, max_loads))
+        choice = CHOICES[strategy](self._request(size, max_loads))
         if choice.pages not in self._found:
             self._found[choice.pages] = self._template(choice)
         found, labels = self._found[choice.pages], self.labels
@@ -144,7 +149,7 @@ class _SiteMeasure:
 
     def our_text(self, plan: Plan) -> str:
         """What our template leaves of the key page: all that it is not, main text or not."""
-        choice = CHOICES["paper"](Request(self.site, self.key, plan.text_size, plan.max_loads))
+        choice = CHOICES["paper"](self._request(plan.text_size, plan.max_loads))
         template = extract_template(self._source(self.key), self._sources(choice))
         return template.content_text if template else ""
 
@@ -159,10 +164,19 @@ class _SiteMeasure:
         return self.labels.counted & {numbers[element] for element, template in pairs if template}
 
     def _sources(self, choice: Choice) -> list[PageSource]:
-        pages = map(self.site.page, choice.pages)
-        return [self._source(page) for page in pages if isinstance(page, HtmlResponse)]
+        pages = (load_page(self.site.pages, url) for url in choice.pages)
+        return [self._source(page) for page in pages if isinstance(page, WebPage)]
 
-    def _source(self, page: HtmlResponse) -> PageSource:
+    def _request(self, size: int, max_loads: int) -> Request:
+        return Request(self.site.pages, self.key, size, max_loads, self._read)
+
+    def _read(self, page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+        # Many searches of one site meet the same pages, and reading one is what takes time.
+        if (page.url, site) not in self._pages:
+            self._pages[page.url, site] = read_web_page(page, site, longest_url)
+        return self._pages[page.url, site]
+
+    def _source(self, page: WebPage) -> PageSource:
         return PageSource(page.url, page.text)
 
 

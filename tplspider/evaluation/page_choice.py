@@ -7,17 +7,24 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
-
+from tplspider.search.ends import LINKS_EXHAUSTED
+from tplspider.search.events import LinkSettled
+from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchSession, read_web_page
 from tplspider.search.strategies import STRATEGIES
+from tplspider.sources.base import drive, load_once
 from tplspider.sources.folder import find_file
+from tplspider.web.page_faults import page_fault
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tplspider.search.events import Event, Listener
+    from tplspider.search.session import Reader
     from tplspider.search.strategies import Strategy
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.sources.folder import SavedSite
+    from tplspider.sources.folder import FolderSite
 
 _SAMPLE = 25
 
@@ -35,19 +42,38 @@ class Choice:
 class Request:
     """What pages are wanted: those for a key page, *size* of them if it is a matter of size."""
 
-    site: SavedSite
-    key: HtmlResponse
+    site: FolderSite
+    key: WebPage
     size: int
     max_loads: int
+    reader: Reader = read_web_page
+
+    def search(
+        self,
+        strategy: str = "paper",
+        *,
+        order: Strategy | None = None,
+        listener: Listener | None = None,
+    ) -> SubdigraphSearch:
+        """The search from the key page, driven to its end."""
+        session = SearchSession(
+            self.key.url,
+            SearchOptions(n=self.size, strategy=strategy, max_loads=self.max_loads),
+            order=order,
+            listener=listener,
+            reader=self.reader,
+        )
+        drive(session, self.site)
+        if session.search is None:
+            raise ValueError(f"{self.key.url} cannot be used")
+        return session.search
 
 
-def by_search(strategy: Strategy, request: Request) -> Choice:
+def by_search(strategy: str, request: Request) -> Choice:
     """The members of the n-CS that the search finds, or of the largest smaller one."""
-    search = request.site.search(
-        request.key.url, strategy, size=request.size, max_loads=request.max_loads
-    )
-    assert search is not None
-    return Choice(tuple(visit.url for visit in search.members), search.loads, search.reason)
+    search = request.search(strategy)
+    reason = search.reason or LINKS_EXHAUSTED  # without any link it does not even start
+    return Choice(tuple(visit.url for visit in search.members), search.loads, reason)
 
 
 def by_document_order(request: Request) -> Choice:
@@ -56,20 +82,17 @@ def by_document_order(request: Request) -> Choice:
     The search tells pages from what is none and from duplicates, and counts the loads. An n-CS
     takes n pages, so the search never ends before there are enough.
     """
+    found: list[str] = []
 
-    def pages(search: SubdigraphSearch) -> list[str]:
-        return [visit.url for visit in search.visits if visit.outcome == "page"]
+    def note(event: Event) -> None:
+        if isinstance(event, LinkSettled) and event.visit.page:
+            found.append(event.visit.url)
+            if len(found) >= request.size:
+                event.session.stop("enough")
 
-    search = request.site.search(
-        request.key.url,
-        None,
-        size=request.size,
-        max_loads=request.max_loads,
-        enough=lambda search: len(pages(search)) >= request.size,
-    )
-    assert search is not None
-    found = tuple(pages(search))
-    return Choice(found, search.loads, "" if len(found) >= request.size else search.reason)
+    search = request.search(order=lambda links, _: iter(links), listener=note)
+    reason = search.reason or LINKS_EXHAUSTED
+    return Choice(tuple(found), search.loads, "" if len(found) >= request.size else reason)
 
 
 def at_random(request: Request) -> Choice:
@@ -94,7 +117,7 @@ def every_page(request: Request) -> Choice:
 
 
 CHOICES: dict[str, Callable[[Request], Choice]] = {
-    **{name: partial(by_search, strategy) for name, strategy in STRATEGIES.items()},
+    **{name: partial(by_search, name) for name in STRATEGIES},
     "document-order": by_document_order,
     f"random-{_SAMPLE}": at_random,
     "same-directory": by_directory,
@@ -112,7 +135,11 @@ def _other_pages(request: Request) -> list[str]:
     site = request.site
     key_file = find_file(site.folder, request.key.url.partition("?")[0].removeprefix(site.url))
     addresses = [site.address(file) for file in site.files() if file != key_file]
-    return [url for url in addresses if isinstance(site.load(url), HtmlResponse)]
+    return [url for url in addresses if _is_page(load_once(site, url))]
+
+
+def _is_page(answer: object) -> bool:
+    return isinstance(answer, WebPage) and not page_fault(answer)
 
 
 def _directory(url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
 from tplspider.search.hints import answer_hint, joined
 from tplspider.search.hyperlink_distance import HyperlinkDistances
 from tplspider.web.links import Link
@@ -14,38 +14,41 @@ from tplspider.web.similarity import similarity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tplspider.search.session import SearchSession
     from tplspider.search.window import SubdigraphSearch
 
-KEY_PAGE_UNUSABLE = "key_page_unusable"
 MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
 
 
-def candidates(search: SubdigraphSearch) -> Iterator[TemplateCandidate]:
+def candidates(session: SearchSession) -> Iterator[TemplateCandidate]:
     """The pages of the best complete subdigraph, in the order they were explored."""
+    search = session.search
+    if search is None:
+        return
     distances = HyperlinkDistances(search.key_page.identity)
     for visit in search.members:
-        link = visit.link
-        assert isinstance(link, Link)
-        assert visit.page
-        yield TemplateCandidate(
-            key_url=search.key_page.url,
-            url=visit.url,
-            link=link.url,
-            rank=visit.rank,
-            h_distance=distances.to(link.identity),
-            anchor_text=link.anchor_text,
-            dom_path=link.dom_path,
-            title=visit.page.title,
-            requested_size=search.size,
-            cs_size=len(search.members),
-            complete=search.complete,
-            loads=search.loads,
-            similarity=similarity(search.key_page, visit.page),
-        )
+        if visit.page and isinstance(visit.link, Link):
+            yield TemplateCandidate(
+                key_url=search.key_page.url,
+                url=visit.url,
+                link=visit.link.url,
+                rank=visit.rank,
+                h_distance=distances.to(visit.link.identity),
+                anchor_text=visit.link.anchor_text,
+                dom_path=visit.link.dom_path,
+                title=visit.page.title,
+                requested_size=search.size,
+                cs_size=len(search.members),
+                complete=search.complete,
+                loads=search.loads,
+                similarity=similarity(search.key_page, visit.page),
+                search_id=session.search_id,
+                requested_url=session.requested_url,
+            )
 
 
-def summary(search: SubdigraphSearch, links: int, hint: str = "") -> CandidateSearch:
-    """How a search among that many links went; *hint* is about its key page."""
+def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch:
+    """How a search went that had a key page."""
     values = [similarity(search.key_page, visit.page) for visit in search.members if visit.page]
     return CandidateSearch(
         key_url=search.key_page.url,
@@ -55,35 +58,40 @@ def summary(search: SubdigraphSearch, links: int, hint: str = "") -> CandidateSe
         reason=search.reason,
         key_outcome="ok",
         loads=search.loads,
-        links=links,
+        links=session.links,
         members=[visit.url for visit in search.members],
-        explored=[
-            {
-                "rank": visit.rank,
-                "link": visit.link.url,
-                "url": visit.url,
-                "outcome": visit.outcome,
-                "reason": visit.reason,
-                "missing": [
-                    list(link) for link in islice(search.missing_links(visit), MOST_MISSING)
-                ],
-            }
-            for visit in search.visits
-        ],
+        explored=explored_links(search),
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=joined(hint, answer_hint(values, search.size)),
+        hint=joined(session.hint, answer_hint(values, search.size)),
         similarity=min(values, default=None),
+        search_id=session.search_id,
+        requested_url=session.requested_url,
     )
 
 
+def explored_links(search: SubdigraphSearch) -> list[ExploredLink]:
+    """The links that were taken up, by rank, and what became of each."""
+    return [
+        {
+            "rank": visit.rank,
+            "link": visit.link.url,
+            "url": visit.url,
+            "outcome": visit.outcome,
+            "reason": visit.reason,
+            "missing": [list(link) for link in islice(search.missing_links(visit), MOST_MISSING)],
+        }
+        for visit in search.visits
+    ]
+
+
 def unusable(
-    key_url: str, size: int, outcome: str, hint: str = "", reason: str = KEY_PAGE_UNUSABLE
+    session: SearchSession, key_url: str, outcome: str, reason: str, hint: str = ""
 ) -> CandidateSearch:
     """The summary of a search that could not start, because of what its key page gave."""
     return CandidateSearch(
         key_url=key_url,
-        requested_size=size,
+        requested_size=session.options.n,
         cs_size=0,
         complete=False,
         reason=reason,
@@ -91,4 +99,6 @@ def unusable(
         loads=1,
         links=0,
         hint=hint,
+        search_id=session.search_id,
+        requested_url=session.requested_url,
     )

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tplspider.web.no_links import no_links_hint
+from tplspider.web.script_menu import script_menu_hint
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tplspider.search.options import SearchLimits
+    from tplspider.web.html import Element
+    from tplspider.web.site import Site
+    from tplspider.web.web_page import WebPage
 
 _ONE_PAGE = (
     "one page alone proves nothing: no other page confirms that it has the key page's template"
@@ -18,6 +25,17 @@ _MORE = "; ask for more (-a n=3)"
 def joined(*hints: str) -> str:
     """Several hints as one text; '' for none."""
     return "; ".join(filter(None, hints))
+
+
+def key_page_hint(
+    root: Element, page: WebPage, site: Site, links: int, limits: SearchLimits
+) -> str:
+    """What to tell of a key page with that many links; '' for most pages."""
+    longest = limits.longest_url
+    return joined(
+        "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
+        "" if limits.runs_scripts else script_menu_hint(root, links),
+    )
 
 
 def answer_hint(similarities: Sequence[float], size: int) -> str:

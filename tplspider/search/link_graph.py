@@ -1,4 +1,4 @@
-"""Connections: which explored pages link to which (the set of that name in Algorithm 2)."""
+"""Which explored pages link to which: the set Connections of Algorithm 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Connections:
+class LinkGraph:
     """The links among the explored pages, each of which may go by several names.
 
     A page's names are the identities of its link, of its final address, and of those of its

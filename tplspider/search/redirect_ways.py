@@ -10,14 +10,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.web.addresses import Address
+from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from tplspider.web.page import Page
+    from tplspider.web.answers import Answer
 
-BAD_RESPONSE, OFFSITE_REDIRECT = "bad-response", "offsite-redirect"
+MAX_REDIRECTS = 20  # as Scrapy has it, and browsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RedirectWays:
     """
 
     def __init__(self, final: Container[str], max_redirects: int) -> None:
-        self.answers: dict[int, Page | Address | str] = {}  # an address: it leads there
+        self.answers: dict[int, Answer] = {}
         self.shared: set[str] = set()  # links whose answer served another link, too
         self._final = final
         self._max_redirects = max_redirects
@@ -72,36 +72,39 @@ class RedirectWays:
             or (rank not in self._alone and self._is_passed(identity, but_not_by=rank))
         )
 
-    def answer_of(self, rank: int, identity: str) -> Page | Address | str | None:
+    def answer_of(self, rank: int, identity: str) -> Answer | None:
         """What a link gave, by way of those that it met; None while that is not known.
 
-        An address that is not a final one means that the link is to be asked for again.
+        A redirect to an address that is not a final one: the link is to be asked for again.
         """
         first = answer = self.answers.get(rank)
         hops, passed = self._hops[rank], {identity}
         may_be_shorter = False
-        while isinstance(answer, Address):
+        while isinstance(answer, Redirect):
             hops += 1
             if answer.identity in self._final:
                 break
             met = self._meeting(answer.identity)
             if met is None or answer.identity in passed:
-                return BAD_RESPONSE  # round in a circle
+                return NoPage(BAD_RESPONSE)  # round in a circle
             passed.add(answer.identity)
             may_be_shorter = hops < met.hops
             hops += self._hops[met.rank] - met.hops
             answer = self.answers.get(met.rank)
         if answer is None:
             return None
-        if answer == BAD_RESPONSE and may_be_shorter:
+        reason = answer.reason if isinstance(answer, NoPage) else ""
+        if reason == BAD_RESPONSE and may_be_shorter:
             # It may have had too many redirects, and this link has had fewer.
             del self.answers[rank], self._hops[rank], self._starts[identity]
             self._alone.add(rank)
             return first
         self.shared |= passed & self._starts.keys() - {identity}
-        if answer == OFFSITE_REDIRECT:
+        if reason == OFFSITE_REDIRECT:
             hops += 1  # one more, although nobody goes there
-        return BAD_RESPONSE if answer is not first and hops > self._max_redirects else answer
+        if answer is not first and hops > self._max_redirects:
+            return NoPage(BAD_RESPONSE)
+        return answer
 
     def _is_passed(self, identity: str, but_not_by: int = 0) -> bool:
         """Whether the redirects of a link that is still under way led there."""

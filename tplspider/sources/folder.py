@@ -1,4 +1,4 @@
-"""A website as files in a folder, and the search over it without a network."""
+"""A website as files in a folder."""
 
 from __future__ import annotations
 
@@ -7,27 +7,17 @@ from mimetypes import MimeTypes
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
-from scrapy.http import Headers, HtmlResponse
-from scrapy.responsetypes import responsetypes
-
-from tplspider.crawl.failures import response_reason
-from tplspider.crawl.redirect_targets import meta_refresh
-from tplspider.search.window import SubdigraphSearch
-from tplspider.web.addresses import Address, identity
-from tplspider.web.html import parse_html
-from tplspider.web.links import get_links
-from tplspider.web.page import Page, read_page
-from tplspider.web.site import Site
+from tplspider.web.answers import NoPage, redirect_to, status_reason
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
-    from tplspider.search.strategies import Strategy
+    from tplspider.web.answers import Redirect
 
 _TYPES = MimeTypes()  # Python's own list: that of the machine would make its pages those of others
-_LONGEST_DELAY, _MOST_REDIRECTS = 5, 20  # of what counts as a redirect, see docs/method.md
 
 
 def find_file(folder: Traversable, path: str) -> Traversable | None:
@@ -54,15 +44,17 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-class SavedSite:
-    """The website whose document root is a folder; its host is the folder's name."""
+class FolderSite:
+    """The website whose document root is a folder; its host is the folder's name.
 
-    def __init__(self, folder: Path) -> None:
+    *prepare* makes of the bytes of a file what the site gives. What was loaded is kept.
+    """
+
+    def __init__(self, folder: Path, prepare: Callable[[bytes], bytes] = bytes) -> None:
         self.folder = folder
         self.url = f"http://{quote(os.fsencode(folder.name.lower()))}"
-        self._loaded: dict[str, HtmlResponse | Address | str] = {}
-        self._sites: dict[str, Site] = {}
-        self._read: dict[tuple[str, Site], Page] = {}
+        self._prepare = prepare
+        self._loaded: dict[str, WebPage | Redirect | NoPage] = {}
         self._files: list[Path] | None = None
 
     def read(self, file: Traversable) -> bytes:
@@ -89,104 +81,21 @@ class SavedSite:
             path = path.removesuffix("index.html")
         return f"{self.url}/{quote(os.fsencode(path))}"
 
-    def load(self, url: str) -> HtmlResponse | Address | str:
-        """A page, the address that it redirects to, or the reason why there is none."""
+    def load(self, url: str) -> WebPage | Redirect | NoPage:
+        """The file at an address, the address of a directory, or the reason why there is none."""
         if url not in self._loaded:
             self._loaded[url] = self._load(url)
         return self._loaded[url]
 
-    def page(self, url: str) -> HtmlResponse | str:
-        """The page at the end of the redirects, or the reason why there is none."""
-        for _ in range(_MOST_REDIRECTS):
-            answer = self.load(url)
-            if not isinstance(answer, Address):
-                return answer
-            url = answer.url
-        return "bad-response"
-
-    def search(
-        self,
-        key_url: str,
-        strategy: Strategy | None,
-        *,
-        size: int = 3,
-        max_loads: int = 100,
-        enough: Callable[[SubdigraphSearch], bool] | None = None,
-    ) -> SubdigraphSearch | None:
-        """The search from a key page, driven to its end; None if the key page is no page.
-
-        Without a strategy, links are taken up in document order. Whoever calls may want to end it
-        sooner, once they have *enough*.
-        """
-        response = self.page(key_url)
-        if isinstance(response, str):
-            return None
-        root, url = parse_html(response.text), response.url
-        site = self._sites.setdefault(urlsplit(url).netloc, Site(identity(url)))
-        search = SubdigraphSearch(
-            self._page(response, site),
-            get_links(root, url, site, response.encoding),
-            strategy=strategy,
-            size=size,
-            max_loads=max_loads,
-        )
-        while visits := search.take():
-            for visit in visits:
-                search.tell(visit.rank, self._answer(search, visit.rank, visit.link.url, site))
-            if enough and enough(search):
-                search.stop("enough")
-        return search
-
-    def _answer(
-        self, search: SubdigraphSearch, rank: int, url: str, site: Site
-    ) -> Page | Address | str:
-        for _ in range(_MOST_REDIRECTS):
-            answer = self.load(url)
-            if isinstance(answer, str):
-                return answer
-            if isinstance(answer, HtmlResponse):
-                return self._page(answer, site)
-            if answer.identity not in site:
-                return "offsite-redirect"
-            if search.knows(answer.identity, rank):
-                return answer
-            search.follow(rank, answer.identity)
-            url = answer.url
-        return "bad-response"
-
-    def _page(self, response: HtmlResponse, site: Site) -> Page:
-        # Many searches of one site meet the same pages, and reading one is what takes time.
-        key = (response.url, site)
-        if key not in self._read:
-            root = parse_html(response.text)
-            self._read[key] = read_page(root, response.url, site, response.encoding)
-        return self._read[key]
-
-    def _load(self, url: str) -> HtmlResponse | Address | str:
+    def _load(self, url: str) -> WebPage | Redirect | NoPage:
         path, query = urlsplit(url)[2:4]
         # Some mirrors keep the query in the file's name; of other files it chooses nothing.
         with_query = find_file(self.folder, f"{path}?{query}") if query else None
         file = with_query or find_file(self.folder, path)
         if file is None:
             if not path.endswith("/") and find_file(self.folder, f"{path}/"):
-                return _address(urljoin(url, f"{path}/"))
-            return "http-404"
-        body = self.read(file)
+                return redirect_to(urljoin(url, f"{path}/"))
+            return NoPage(status_reason(404))
         kind = _TYPES.guess_type(file.name)[0]
-        headers = Headers({"Content-Type": kind} if kind else {})
-        response_class = responsetypes.from_args(headers=headers, url=url, body=body)
-        response = response_class(url, headers=headers, body=body)
-        reason = response_reason(response)
-        if reason:
-            return reason
-        assert isinstance(response, HtmlResponse)
-        delay, target = meta_refresh(response, ["noscript"]) or (0.0, url)
-        address = _address(target)
-        return (
-            address if delay <= _LONGEST_DELAY and address.identity != identity(url) else response
-        )
-
-
-def _address(url: str) -> Address:
-    url = url.partition("#")[0]
-    return Address(url, identity(url))
+        headers = {"content-type": kind} if kind else {}
+        return WebPage(url, self._prepare(self.read(file)), headers=headers)

@@ -8,7 +8,7 @@ from io import SEEK_END
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
+from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from typing import IO
@@ -29,8 +29,8 @@ class KeptPage:
 
     @property
     def html(self) -> str:
-        """The page as the spider read it."""
-        return HtmlResponse(self.url, body=self.body, encoding=self.encoding).text
+        """The page as the search read it."""
+        return WebPage(self.url, self.body, given_encoding=self.encoding).text
 
 
 class KeptPages:
@@ -44,9 +44,9 @@ class KeptPages:
         self._file: IO[bytes] | None = None  # made for the first page
         self._places: dict[Page, tuple[int, int, str]] = {}
 
-    def keep(self, page: Page, response: HtmlResponse) -> None:
+    def keep(self, page: Page, source: WebPage) -> None:
         """Keep what *page* was read from, if it can be; a full disk costs the page alone."""
-        body = response.body
+        body = source.body
         try:
             if self._file is None:
                 self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
@@ -57,7 +57,7 @@ class KeptPages:
             self.fault = error
             logger.warning("%s cannot be kept: %s", page.url, error)
             return
-        self._places[page] = start, len(body), response.encoding
+        self._places[page] = start, len(body), source.encoding
 
     def get(self, page: Page, link: str = "") -> KeptPage | None:
         """The page as it came, if it was kept."""

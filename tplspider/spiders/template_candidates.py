@@ -1,4 +1,4 @@
-"""The spider: loads the key page, then its links one after the other until an n-CS is found."""
+"""The spider: loads a key page, then its links one after the other until an n-CS is found."""
 
 from __future__ import annotations
 
@@ -7,36 +7,25 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
-from scrapy import signals as scrapy_signals
-from scrapy.exceptions import DontCloseSpider
-from scrapy.http import HtmlResponse
 
-from tplspider import signals
-from tplspider.crawl.arguments import Arguments, check_arguments
-from tplspider.crawl.browser.middleware import MIDDLEWARE, check_settings
-from tplspider.crawl.config import Config, adapt_settings, check_names
+from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
-from tplspider.crawl.failures import PRIVATE_ADDRESS, failure_reason, response_reason
+from tplspider.crawl.failures import answer_of
 from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.lost import OutputWatch
-from tplspider.crawl.page_output import PageResults
-from tplspider.crawl.redirects import KnownAddressError
-from tplspider.crawl.requests import empty_request, is_too_long, key_page_request, link_request
-from tplspider.profiles import apply_profile
-from tplspider.search.answer import candidates, summary, unusable
-from tplspider.search.hints import joined, private_address_hint
-from tplspider.search.strategies import STRATEGIES
-from tplspider.search.window import SubdigraphSearch
-from tplspider.web.addresses import Address, identity
-from tplspider.web.html import parse_html
-from tplspider.web.links import LinkCount, get_links
-from tplspider.web.no_links import no_links_hint
-from tplspider.web.page import read_page
-from tplspider.web.script_menu import hint
-from tplspider.web.site import Site
+from tplspider.crawl.page_output import PageOutput
+from tplspider.crawl.preflight import search_limits
+from tplspider.crawl.requests import empty_request, key_page_request, link_request
+from tplspider.crawl.responses import web_page
+from tplspider.crawl.ticket import expected_ticket
+from tplspider.crawl.vanished import TicketOffice
+from tplspider.search.session import SearchSession
+from tplspider.signals import signal_of
+from tplspider.web.answers import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -44,10 +33,10 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.web.page import Page
+    from tplspider.crawl.page_output import Item
+    from tplspider.search.events import Event
 
-    Output = AsyncIterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
+    Outputs = AsyncIterator[Request | Item]
 
 logger = logging.getLogger(__name__)
 
@@ -55,31 +44,26 @@ logger = logging.getLogger(__name__)
 class TemplateCandidatesSpider(Spider):
     """Finds pages that share the web template of a key page.
 
-    The search says which link is next and the spider asks for no more than that, so nothing is
-    loaded in vain. Requests pass by the duplicate filter and their hosts are checked here, because
-    Scrapy drops duplicates and off-site requests without telling who asked for them.
+    A session says which links are to be loaded and the spider asks for no more than that, so
+    nothing is loaded in vain. Requests pass by the duplicate filter and their hosts are checked by
+    the session: Scrapy drops duplicates and off-site requests without telling who asked for them.
     """
 
     name = "template_candidates"
     config: Config
     output_watch: OutputWatch
-    page_results: PageResults
-    site: Site | None = None
-    search: SubdigraphSearch | None = None
+    page_output: PageOutput
+    tickets: TicketOffice
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
-        self.arguments = self.check_arguments(kwargs)
-        kwargs["url"] = without_credentials(str(kwargs["url"]))
+        self.arguments = check_arguments(kwargs)
+        self.requested_url = kwargs["url"] = without_credentials(str(kwargs["url"]))
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
         given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
-        self._links = 0
-        self._hint = ""
-        self._announced = 0
-        self._resumed_at = -1
-        self._ended = False
+        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -89,14 +73,13 @@ class TemplateCandidatesSpider(Spider):
         add_feeds(crawler.settings, plan)
         spider.output_watch = OutputWatch(crawler)
         spider.arguments = replace(spider.arguments, save_html=plan.pages)
-        spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
-        crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
+        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
+        spider.tickets = TicketOffice(crawler, spider.account_for)
+        arguments, limits = spider.arguments, search_limits(crawler.settings)
+        session = SearchSession(arguments.url, arguments.options, limits, listener=spider.announce)
+        session.requested_url = spider.requested_url
+        spider.sessions[session.search_id] = session
         return spider
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the search has given its answer."""
-        return self._ended
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -104,238 +87,61 @@ class TemplateCandidatesSpider(Spider):
         super().update_settings(settings)
         adapt_settings(settings)
 
-    @classmethod
-    def check_arguments(
-        cls,
-        given: Mapping[str, object],
-        settings: BaseSettings | None = None,
-        *,
-        printed: str = "",
-    ) -> Arguments:
-        """Raise ValueError, in one line, when the arguments will not do (in these settings).
-
-        *printed* is what a command itself writes to standard output.
-        """
-        arguments = check_arguments(given)
-        if settings is not None:
-            check_names(settings)
-            Config.of(settings)
-            check_settings(settings)
-            in_force = settings.copy()
-            super().update_settings(in_force)
-            apply_profile(in_force)
-            spider = cls(**dict[str, Any](given))
-            spider.settings = in_force
-            plan_outputs(in_force, arguments, spider, printed=printed)
-        return arguments
-
     async def start(self) -> AsyncIterator[Any]:
-        url = self.arguments.url
-        given = getattr(self, "url", url)
-        if url != given:
-            logger.info("The key page %s is taken for %s", given, url)
-        if is_too_long(url, self.settings):
-            yield empty_request(self.parse_nothing)
-        else:
-            yield key_page_request(url, self.parse_key_page, self.key_page_failed)
-
-    async def parse_key_page(self, response: Response) -> Output:
-        """Start the search from the links of the key page."""
-        if self._ended:
-            return
-        reason = response_reason(response)
-        if reason:
-            async for output in self._give_up(response.url, reason):
-                yield output
-            return
-        try:
-            self._start_search(response)
-        except Exception:
-            logger.exception("The key page %s cannot be read", response.url)
-            async for output in self._give_up(response.url, "error"):
-                yield output
-            return
-        if self._links:
-            async for output in self._advance():
-                yield output
-        else:
-            async for output in self._give_up(response.url, "no-links"):
-                yield output
-
-    async def key_page_failed(self, failure: Failure) -> Output:
-        """End the search: the key page could not be loaded."""
-        if not self._ended:
-            request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-            async for output in self._give_up(request.url, failure_reason(failure.value)):
-                yield output
-
-    async def parse_link(self, response: Response, rank: int) -> Output:
-        """Tell the search what the link of that rank gave."""
-        if self.search and not self.search.reason:
-            self.search.tell(rank, self._page_or_reason(response))
-            async for output in self._advance():
-                yield output
-
-    async def link_failed(self, failure: Failure) -> Output:
-        """Tell the search why a link gave no page."""
-        if self.search and not self.search.reason:
-            request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-            answer: Address | str
-            if isinstance(failure.value, KnownAddressError):
-                answer = Address(failure.value.url, identity(failure.value.url))
+        if self.arguments.url != self.requested_url:
+            logger.info("The key page %s is taken for %s", self.requested_url, self.arguments.url)
+        for session in list(self.sessions.values()):
+            if 0 < session.limits.longest_url < len(session.url):
+                answer = NoPage(TOO_LONG)
+                yield empty_request(self.account_for, session=session, rank=None, answer=answer)
             else:
-                answer = failure_reason(failure.value)
-            self.search.tell(request.cb_kwargs["rank"], answer)
-            async for output in self._advance():
+                ticket = self.tickets.ticket(session, None, self.arguments.credentials)
+                yield key_page_request(ticket, self.parse_page, self.request_failed)
+
+    async def parse_page(self, response: Response) -> Outputs:
+        """Give a session what its key page, or a link, gave."""
+        ticket = expected_ticket(response.request)
+        if ticket:
+            session, source = ticket.session, web_page(response)
+            page = session.take_in(ticket.rank, source)
+            if page:
+                self.page_output.keep(session, page, source)
+            async for output in self.go_on(session):
                 yield output
 
-    def resume(self) -> None:
-        """Nothing is under way: if the search is not over, requests have vanished. Go on."""
-        progress = len(self.search.visits) if self.search else 0
-        if self._ended or progress == self._resumed_at:
-            return  # it is over, or there was no use in going on: the crawl ends
-        self._resumed_at = progress
-        self.crawler.engine.crawl(empty_request(self.parse_nothing))
-        raise DontCloseSpider
-
-    async def parse_nothing(self, _: Response | Failure) -> Output:
-        """Account for requests that ended without a callback or an errback, or never started."""
-        if self._ended:
-            return
-        if self.search is None:
-            url = self.arguments.url
-            too_long = is_too_long(url, self.settings)
-            async for output in self._give_up(url, "too-long" if too_long else "error"):
-                yield output
-            return
-        for visit in self.search.pending:
-            logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
-            self.search.tell(visit.rank, "error")
-        async for output in self._advance():
-            yield output
-
-    async def finish_early(self, reason: str) -> Output:
-        """The results so far, when somebody else ends the crawl for that reason."""
-        if self._ended:
-            return
-        if self.search is None:
-            url = self.arguments.url
-            async for output in self._end(
-                unusable(url, self.arguments.n, "not-loaded", reason=reason), iter(())
-            ):
-                yield output
-        else:
-            self.search.stop(reason)
-            self._announce(self.search)
-            async for output in self._end(*self._results(self.search), hurried=True):
+    async def request_failed(self, failure: Failure) -> Outputs:
+        """Tell the session why a link, or the key page, gave no page."""
+        request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
+        ticket = expected_ticket(request)
+        if ticket:
+            answer = answer_of(failure.value, ticket, allow_private=self.config.allow_private)
+            ticket.session.tell(ticket.rank, answer, request.url)
+            async for output in self.go_on(ticket.session):
                 yield output
 
-    def _start_search(self, response: Response) -> None:
-        assert isinstance(response, HtmlResponse)
-        root, url = parse_html(response.text), response.url
-        key_identity = identity(url)
-        self.site = Site(key_identity, self.arguments.scope)
-        count = LinkCount()
-        longest = self.settings.getint("URLLENGTH_LIMIT")
-        links = get_links(root, url, self.site, response.encoding, count, longest=longest)
-        self._links = len(links)
-        rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
-        self._hint = joined(
-            ""
-            if links
-            else no_links_hint(root, url, self.site, response.encoding, longest=longest),
-            "" if rendered else hint(root, self._links),
-        )
-        self.search = SubdigraphSearch(
-            read_page(root, url, self.site, response.encoding, longest=longest),
-            links,
-            strategy=STRATEGIES[self.arguments.strategy],
-            size=self.arguments.n,
-            max_loads=self.arguments.max_loads,
-            in_flight=self.config.in_flight,
-            max_redirects=self.settings.getint("REDIRECT_MAX_TIMES"),
-            max_nodes=self.config.max_search_nodes,
-        )
-        self.page_results.keep(self.search.key_page, response)
-        self._send(
-            signals.search_started,
-            search=self.search,
-            links=self._links,
-            unparsable=count.unparsable,
-        )
+    async def account_for(
+        self, _: Response | Failure, session: SearchSession, rank: int | None, answer: NoPage
+    ) -> Outputs:
+        """Tell the session of a request that was not made, or has vanished."""
+        if rank in session.awaited:
+            session.tell(rank, answer)
+            async for output in self.go_on(session):
+                yield output
 
-    async def _advance(self) -> Output:
-        """Ask for what the search wants next; when it is over, give the items."""
-        search = self.search
-        assert search
-        while visits := search.take():
-            self._announce(search)
+    async def go_on(self, session: SearchSession) -> Outputs:
+        """Ask for what a session wants next; when it is over, give its items."""
+        referer = self.settings.getbool("REFERER_ENABLED")
+        while visits := session.take():
             for visit in visits:
-                if is_too_long(visit.link.url, self.settings):
-                    search.tell(visit.rank, "too-long")
-                else:
-                    key_url, settings = search.key_page.url, self.settings
-                    yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
-        self._announce(search)
-        if search.reason and not self._ended:
-            async for output in self._end(*self._results(search)):
-                yield output
+                ticket = self.tickets.ticket(session, visit.rank, self.arguments.credentials)
+                yield link_request(
+                    ticket, visit, self.parse_page, self.request_failed, with_referer=referer
+                )
+        if session.phase == "over":
+            async for item in self.page_output.results(session):
+                yield item
 
-    def _results(
-        self, search: SubdigraphSearch
-    ) -> tuple[CandidateSearch, Iterator[TemplateCandidate]]:
-        return summary(search, self._links, self._hint), candidates(search)
-
-    def _announce(self, search: SubdigraphSearch) -> None:
-        """Let the extensions know of links that were taken into account."""
-        for visit in search.visits[self._announced :]:
-            self._announced += 1
-            self._send(signals.link_settled, search=search, visit=visit)
-
-    def _page_or_reason(self, response: Response) -> Page | str:
-        assert self.site
-        if identity(response.url) not in self.site:
-            return "offsite-redirect"
-        reason = response_reason(response)
-        if reason:
-            return reason
-        try:
-            return self._read(response)
-        except Exception:
-            logger.exception("The page %s cannot be read", response.url)
-            return "error"
-
-    def _read(self, response: Response) -> Page:
-        assert isinstance(response, HtmlResponse)
-        assert self.site
-        # Not response.selector, whose tree would live as long as the response.
-        root, longest = parse_html(response.text), self.settings.getint("URLLENGTH_LIMIT")
-        page = read_page(root, response.url, self.site, response.encoding, longest=longest)
-        self.page_results.keep(page, response)
-        return page
-
-    async def _give_up(self, url: str, outcome: str) -> Output:
-        if outcome == PRIVATE_ADDRESS:
-            allowed = self.config.allow_private
-            self._hint = private_address_hint(of_link=False, allowed=allowed)
-        last = unusable(url, self.arguments.n, outcome, self._hint)
-        async for output in self._end(last, iter(())):
-            yield output
-
-    async def _end(
-        self,
-        last: CandidateSearch,
-        found: Iterator[TemplateCandidate],
-        *,
-        hurried: bool = False,
-    ) -> Output:
-        self._ended = True
-        self._send(signals.search_ended, summary=last)
-        # Nothing is awaited from the first item to the last: it would break their order.
-        made = await self.page_results.items(last.key_url, self.search, hurried=hurried)
-        items: Iterable[TemplateCandidate | PageTemplate | CandidateSearch] = (*found, *made, last)
-        for item in items:
-            yield item
-
-    def _send(self, signal: object, **kwargs: Any) -> None:
-        self.crawler.signals.send_catch_log(signal, spider=self, **kwargs)
+    def announce(self, event: Event) -> None:
+        """Let extensions know what happens in a search."""
+        signal, arguments = signal_of(event)
+        self.crawler.signals.send_catch_log(signal, spider=self, **arguments)

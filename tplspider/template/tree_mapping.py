@@ -6,14 +6,13 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
+from tplspider.template.element_names import likeness, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tplspider.template.element_names import Name
     from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
-
-Name = tuple[str | None, str | None]  # id and class
 
 _MOST_PAIRS = 2500
 _SAMPLE = 512
@@ -134,7 +133,7 @@ class TreeMapping:
         key, other = self.key, self.other
         alike, inside = self._index(left, right)
         theirs = [other.subtrees[y] for y in right]
-        likeness: dict[Name, list[float | None]] = {}
+        known: dict[Name, list[float | None]] = {}
         weights = []
         for x in left:
             row: dict[int, float] = {}
@@ -150,14 +149,14 @@ class TreeMapping:
                 for what in self._bag(0, x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
-            name = _name(key.elements[x])
-            like = likeness.get(name)
+            name = name_of(key.elements[x])
+            like = known.get(name)
             if like is None:
-                like = likeness[name] = [None] * len(right)
+                like = known[name] = [None] * len(right)
             for j in places:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = _likeness(name, _name(other.elements[right[j]]))
+                    like[j] = weight = likeness(name, name_of(other.elements[right[j]]))
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
@@ -224,7 +223,7 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and _likeness(_name(key.elements[a]), _name(other.elements[b])) >= 0
+            and likeness(name_of(key.elements[a]), name_of(other.elements[b])) >= 0
         )
 
 
@@ -235,33 +234,3 @@ def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
 
 def _places(page: FlatPage, elements: list[int]) -> list[object]:
     return [_place(page, x) if page.links[x] else page.own[x] for x in elements]
-
-
-def _name(element: Element) -> Name:
-    return element.get("id"), element.get("class")
-
-
-def _likeness(ours: Name, theirs: Name) -> float:
-    """How much ids and classes speak for a pair of elements; negative: they speak against it."""
-    if ours == theirs:
-        return 0.4 if ours[0] else 0.2
-    likeness = 0.0
-    if ours[0] == theirs[0]:
-        likeness = 0.2 if ours[0] else 0.0
-    elif ours[0] and theirs[0] and not _alike(ours[0], theirs[0]):
-        return -1
-    if ours[1] == theirs[1]:
-        likeness += 0.2
-    elif ours[1] and theirs[1]:
-        x, y = set(ours[1].split()), set(theirs[1].split())
-        likeness += 0.2 * len(x & y) / (len(x | y) or 1)
-    return likeness
-
-
-def _alike(x: str, y: str) -> bool:
-    """Whether two ids are of one kind, such as post-12 and post-34."""
-    for mark in "-_:":
-        head, found, _ = x.partition(mark)
-        if found and y.startswith(head + mark):
-            return True
-    return x.rstrip("0123456789") == y.rstrip("0123456789")

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, cast
 
 from lxml import etree
-from parsel.selector import create_root_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_EMPTY = b"<html/>"
 
 Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
 
 
 def parse_html(html: str) -> Element:
-    """The tree of an HTML page, made as parsel makes it.
+    """The tree of an HTML page, the same that parsel makes (and Scrapy's selectors).
 
     By lxml's plain HTML parser, though: that of ``lxml.html`` calls Python code for every element
     that is looked at. And a page that starts with ``<?xml`` is HTML all the same.
     """
     # No encoding has lone surrogates: they become question marks.
-    text = html.encode("utf-8", "replace").decode("utf-8") if _SURROGATE.search(html) else html
-    return create_root_node(text, etree.HTMLParser)
+    body = html.strip().replace("\0", "").encode("utf-8", "replace") or _EMPTY
+    root = etree.fromstring(body, _parser())
+    return etree.fromstring(_EMPTY, _parser()) if root is None else root
+
+
+def _parser() -> etree.HTMLParser:
+    return etree.HTMLParser(recover=True, encoding="utf-8", huge_tree=True)
 
 
 def fold(text: str) -> str:

@@ -17,7 +17,7 @@ _FEW_LINKS = 3
 _LINKED_SCRIPT = 2_000  # what a script in a file of its own weighs, in characters
 
 
-def hint(root: Element, links: int) -> str:
+def script_menu_hint(root: Element, links: int) -> str:
     """What to tell the user of a key page with that many links; '' for most pages."""
     if links > _FEW_LINKS:
         return ""

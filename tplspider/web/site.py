@@ -38,6 +38,12 @@ class Site:
             inside = self._known[origin] = self._name(identity) == self._site
         return inside
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and (self.scope, self._site) == (other.scope, other._site)
+
+    def __hash__(self) -> int:
+        return hash((self.scope, self._site))
+
     def may_hold(self, host: str) -> bool:
         """Whether a host beyond ASCII may be one of the site: no is certain, yes is not.
 

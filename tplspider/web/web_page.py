@@ -37,7 +37,7 @@ _TEXT_ENDINGS = (
     " .p .pas .patch .pl .pm .pot .py .rdf .rss .rtx .scala .sct .sgm .sgml .sh .srt .sty .tcl .tex"
     " .text .tk .tm .ts .tsv .txt .uls .vcf .vcs .vtt .wml .wmls .wsc .wsdl .xml .xpdl .xsd .xsl"
 )
-_SNIFFED = 5000  # bytes that tell what a page without a type is
+SNIFFED = 5000  # bytes that tell what a page without a type is
 _BINARY = frozenset(range(32)) - frozenset(b"\0\t\n\r")
 
 
@@ -60,7 +60,8 @@ _ENDINGS = _endings()
 class WebPage:
     """An answer with a body. The names of *headers* are in lower case.
 
-    *given_encoding* is for bodies whose encoding is known, whatever they say of themselves.
+    *given_encoding* is for bodies whose encoding is known, whatever they say of themselves, and
+    *given_html* for those of which it is known whether they are HTML.
     """
 
     url: str
@@ -68,10 +69,13 @@ class WebPage:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     given_encoding: str = ""
+    given_html: bool | None = None
 
     @cached_property
     def is_html(self) -> bool:
         """Whether it is a page of HTML: by its headers, by its address, by its first bytes."""
+        if self.given_html is not None:
+            return self.given_html
         kind = self._kind_by_headers() or _kind_of_file(self.url) or _kind_by_content(self.body)
         return kind == "html"
 
@@ -132,7 +136,7 @@ def _kind_of_file(name: str) -> str:
 
 
 def _kind_by_content(body: bytes) -> str:
-    start = body[:_SNIFFED]
+    start = body[:SNIFFED]
     if not is_text(start):
         return ""
     start = start.lower()

@@ -22,10 +22,12 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 
 from tplspider.crawl.browser.chromium import Chromium
-from tplspider.crawl.failures import response_reason
+from tplspider.crawl.responses import web_page
+from tplspider.crawl.scrapy_private import download_without_pause
 from tplspider.crawl.ticket import META_KEY, ticket_of
 from tplspider.web.html import find_all, visible_text
 from tplspider.web.page import fingerprint
+from tplspider.web.page_faults import page_fault
 
 if TYPE_CHECKING:
     from typing import Self
@@ -90,10 +92,9 @@ class BrowserMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         # Requests without a callback are those of other components: robots.txt, parts of pages.
         ticket = ticket_of(request)
-        if not ticket or request.callback is NO_CALLBACK or response_reason(response):
+        if not ticket or request.callback is NO_CALLBACK or page_fault(web_page(response)):
             return response
-        assert isinstance(response, HtmlResponse)
-        if not _SCRIPT.search(response.text):
+        if not isinstance(response, HtmlResponse) or not _SCRIPT.search(response.text):
             return response
         try:
             html = await self.chromium.render(response, partial(self.load, ticket))
@@ -131,11 +132,8 @@ class BrowserMiddleware:
             callback=NO_CALLBACK,
             meta={**self._meta(part, page), META_KEY: ticket},
         )
-        downloader = self.crawler.engine.downloader
         for _ in range(self.crawler.settings.getint("REDIRECT_MAX_TIMES") + 1):
-            result = await downloader.middleware.download_async(
-                downloader.handlers.download_request_async, request
-            )
+            result = await download_without_pause(self.crawler, request)
             if isinstance(result, Response):
                 self._count("parts")
                 if part.resource_type == "script" and len(result.body) < KEPT_SIZE:

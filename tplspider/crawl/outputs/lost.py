@@ -63,11 +63,6 @@ class OutputWatch:
         # Scrapy logs what a storage raises, with a traceback.
         logging.getLogger(FeedExporter.__module__).addFilter(_in_one_line)
 
-    @property
-    def any_lost(self) -> bool:
-        """Whether an output of this crawl is lost."""
-        return bool(self.crawler.stats.get_value(LOST, 0))
-
     def spider_opened(self) -> None:
         """Say so if Scrapy, for whatever reason, will not write any feed."""
         if self.crawler.settings["FEEDS"] and not self.crawler.get_extension(FeedExporter):

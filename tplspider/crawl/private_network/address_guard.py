@@ -4,8 +4,8 @@ What was checked is what is connected to: Scrapy's handlers for HTTP/1.1 and HTT
 Twisted's HostnameEndpoint, which tries just the addresses that the reactor's resolver gives it.
 
 Requests without a ticket are not judged, nor are their look-ups, in our crawls and in others of the
-process. But what they find in one of ours is noted: it may leave an open connection behind, which
-is for the search as little as a new one.
+process. But what they find in one of ours is noted, as is what the searches of a crawl find: it may
+leave an open connection behind, which is for another search as little as a new one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
@@ -25,10 +26,12 @@ from tplspider.crawl.private_network.checked_resolver import (
     Download,
     download_under_way,
 )
-from tplspider.crawl.private_network.private_addresses import AddressPolicy
+from tplspider.crawl.private_network.private_addresses import AddressPolicy, KnownHosts
+from tplspider.crawl.scrapy_private import lead_downloads_through
 from tplspider.crawl.ticket import ticket_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from typing import Self
 
     from scrapy import Request
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.internet.base import ReactorBase
 
-    from tplspider.search.window import SubdigraphSearch
+    from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +57,8 @@ class PrivateAddressMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._allow_private = Config.from_crawler(crawler).allow_private
-        self._policy: AddressPolicy | None = None
+        self._hosts = KnownHosts()
+        self._policies: WeakKeyDictionary[SearchSession, AddressPolicy] = WeakKeyDictionary()
         self._resolver: CheckedResolver | None = None
         self._warned: set[str] = set()
 
@@ -68,50 +72,45 @@ class PrivateAddressMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        """Lead downloads through here: no signal tells when one starts, and for which request."""
-        handlers = self._crawler.engine.downloader.handlers
-        start_download = handlers.download_request_async
+        """Lead downloads through here, in the order and the tasks in which they are made."""
+        lead_downloads_through(self._crawler, self._download)
 
-        async def download(request: Request) -> Response:
-            is_ours = ticket_of(request) is not None
-            policy = self._judge(request) if is_ours else self._known_policy()
-            if policy is None:
-                return await start_download(request)
-            self._check_names()
-            token = download_under_way.set(Download(policy, is_ours))
-            try:
-                return await start_download(request)
-            finally:
-                download_under_way.reset(token)
-
-        handlers.download_request_async = download  # type: ignore[method-assign]  # no signal
+    async def _download(
+        self, request: Request, start_download: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        if not _host_and_port(request.url)[0]:  # data:, file: and the like
+            return await start_download(request)
+        policy = self._judge(request)
+        self._check_names()
+        token = download_under_way.set(Download(self._hosts, policy))
+        try:
+            return await start_download(request)
+        finally:
+            download_under_way.reset(token)
 
     def process_request(self, request: Request) -> None:
-        if ticket_of(request):
-            self._judge(request)
+        self._judge(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Refuse what a handler with a resolver of its own has loaded from a private address."""
-        address = response.ip_address
-        if not ticket_of(request):
-            return response
-        if self._policy and address and not request.meta.get("proxy"):
+        address, policy = response.ip_address, self._policy_of(request)
+        if policy and address and not request.meta.get("proxy"):
             host = _host_and_port(response.url)[0]
-            if not self._policy.allowed(host, [address]):
+            if not policy.allowed(host, [address]):
                 raise PrivateAddressError(f"{host} was at the private address {address}")
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Tell a name that was refused from one that does not exist, and that may be retried."""
-        host = _host_and_port(request.url)[0]
-        refused = self._policy is not None and self._policy.has_refused(host)
-        if refused and ticket_of(request) and isinstance(exception, CannotResolveHostError):
+        host, policy = _host_and_port(request.url)[0], self._policy_of(request)
+        refused = policy is not None and policy.has_refused(host)
+        if refused and isinstance(exception, CannotResolveHostError):
             raise PrivateAddressError(f"{host} has a private address") from exception
 
-    def key_page_found(self, search: SubdigraphSearch) -> None:
+    def key_page_found(self, session: SearchSession) -> None:
         """The key page's redirects are over: its links come from there."""
-        if self._policy:
-            self._policy.key_page_at(_host_and_port(search.key_page.url)[0])
+        if policy := self._policies.get(session):
+            policy.key_page_at(_host_and_port(session.key_url)[0])
 
     def spider_closed(self) -> None:
         """Leave the reactor as it was, unless somebody else uses its resolver."""
@@ -124,13 +123,12 @@ class PrivateAddressMiddleware:
         """Raise PrivateAddressError when a request is known to lead to a private address.
 
         This is done twice: when it is asked for, and again when its turn has come, for others may
-        have found out more in the meantime. None for what is not on a host.
+        have found out more in the meantime. None for what is not ours, or not on a host.
         """
         host, port = _host_and_port(request.url)
-        if not host:  # data:, file: and the like
+        policy = self._policy_of(request)
+        if not host or policy is None:
             return None
-        policy = self._known_policy(host)
-        assert policy
         if proxy := request.meta.get("proxy"):
             self._warn(
                 "A proxy looks up names: only literal addresses are checked for private ones"
@@ -144,14 +142,19 @@ class PrivateAddressMiddleware:
             policy.looked_up_elsewhere(host)
         return policy
 
-    def _known_policy(self, first_host: str = "") -> AddressPolicy | None:
-        """The policy of the crawl; None before the host of its key page is known."""
-        if self._policy is None:
-            arguments = getattr(self._crawler.spider, "arguments", None)
-            key_host = _host_and_port(getattr(arguments, "url", ""))[0] or first_host
-            if key_host:
-                self._policy = AddressPolicy(key_host, allow_private=self._allow_private)
-        return self._policy
+    def _policy_of(self, request: Request) -> AddressPolicy | None:
+        """The policy of the search that a request is for, decided by its key page."""
+        ticket = ticket_of(request)
+        if ticket is None:
+            return None
+        policy = self._policies.get(ticket.session)
+        if policy is None:
+            policy = self._policies[ticket.session] = AddressPolicy(
+                _host_and_port(ticket.session.url)[0],
+                allow_private=self._allow_private,
+                hosts=self._hosts,
+            )
+        return policy
 
     def _check_names(self) -> None:
         """See to it that names are looked up by way of a :class:`CheckedResolver`.

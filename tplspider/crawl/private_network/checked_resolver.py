@@ -10,7 +10,12 @@ from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
 
-from tplspider.crawl.private_network.private_addresses import AddressPolicy, literal_address
+from tplspider.crawl.private_network.private_addresses import (
+    AddressPolicy,
+    KnownHosts,
+    host_name,
+    literal_address,
+)
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IHostResolution
@@ -18,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A download of a crawl of ours: judged by its policy if it *is_ours*, else noted there."""
+    """A download of a crawl of ours: of a search, by whose policy it is judged, or noted only."""
 
-    policy: AddressPolicy
-    is_ours: bool
+    hosts: KnownHosts
+    policy: AddressPolicy | None = None
 
 
 # All crawls of a process share a resolver; this tells whose look-up it is. None: of another crawl.
@@ -46,7 +51,7 @@ class CheckedResolver:
     ) -> Any:
         download = download_under_way.get()
         receiver = resolutionReceiver
-        if download and not download.policy.trusts(hostName, portNumber):
+        if download and (host_name(hostName), portNumber) not in download.hosts.proxies:
             receiver = _CheckedReceiver(receiver, download, hostName)
         return self.inner.resolveHostName(receiver, hostName, portNumber, *arguments, **named)
 
@@ -68,8 +73,7 @@ class _CheckedReceiver:
         self._found.append(address)
 
     def resolutionComplete(self) -> None:
-        allowed = self._allowed()
-        for address in allowed if self._download.is_ours else self._found:
+        for address in self._allowed():
             self._receiver.addressResolved(address)
         self._receiver.resolutionComplete()
 
@@ -80,6 +84,9 @@ class _CheckedReceiver:
             if isinstance(address, IPv4Address | IPv6Address)  # all that is ever connected to
             and (literal := literal_address(address.host))
         ]
-        found = (literal for _, literal in pairs)
+        found = [literal for _, literal in pairs]
+        if self._download.policy is None:
+            self._download.hosts.note(self._name, found)
+            return self._found
         allowed = self._download.policy.allowed(self._name, found)
         return [address for address, literal in pairs if literal in allowed]

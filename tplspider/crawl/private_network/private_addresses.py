@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import normalize
@@ -130,8 +131,27 @@ def _decode(label: str) -> str:
         return label
 
 
+@dataclass(slots=True)
+class KnownHosts:
+    """What a crawl has found out about hosts: there may be open connections to all of them."""
+
+    public: set[str] = field(default_factory=set)  # hosts that had a public address
+    private: set[str] = field(default_factory=set)  # hosts that had none, at some time
+    proxies: set[tuple[str, int]] = field(default_factory=set)
+
+    def note(self, host: str, addresses: Iterable[Address]) -> None:
+        """Somebody has looked a host up, and it has these addresses."""
+        found = [is_private(address) for address in addresses]
+        if found:
+            (self.private if all(found) else self.public).add(host_name(host))
+
+    def is_private(self, name: str) -> bool:
+        """Whether a host, by its name, has never had anything but private addresses."""
+        return name in self.private and name not in self.public
+
+
 class AddressPolicy:
-    """Decides, for one crawl, which addresses may be connected to.
+    """Decides, for the search from one key page, which addresses may be connected to.
 
     Public ones always. Private ones only if the user's own key page is at a private address, and
     may be (*allow_private*): no page of a public site may lead us to one, be it by a link, by a
@@ -139,16 +159,19 @@ class AddressPolicy:
     known, and what is found to be public stays so, whatever the DNS says later (DNS rebinding).
     """
 
-    def __init__(self, key_host: str, *, allow_private: bool) -> None:
+    def __init__(
+        self, key_host: str, *, allow_private: bool, hosts: KnownHosts | None = None
+    ) -> None:
+        self.hosts = KnownHosts() if hosts is None else hosts
         self.refused: set[str] = set()  # names all of whose addresses were refused
         self._key_host = host_name(key_host)
         self._allow_private = allow_private
         self._decided = False
         self._open = False  # whether private addresses may be connected to
-        self._public: set[str] = set()  # hosts that had a public address
-        self._private: set[str] = set()  # hosts that had none
         self._distrusted: set[str] = set()  # hosts that public pages redirected to
-        self._proxies: set[tuple[str, int]] = set()
+        if self._key_host in self.hosts.public | self.hosts.private:
+            # Another search was there, so nobody may look it up again.
+            self._decide(private=self.hosts.is_private(self._key_host))
 
     def allowed(self, host: str, addresses: Iterable[Address]) -> list[Address]:
         """Those of the *addresses*, which *host* was found to have, that may be connected to."""
@@ -157,7 +180,7 @@ class AddressPolicy:
             return []
         name = host_name(host)
         public = [address for address in found if not is_private(address)]
-        (self._public if public else self._private).add(name)
+        self.hosts.note(host, found)
         if name == self._key_host:
             self._decide(private=not public)
         chosen = found if self._may_be_private(name) else public
@@ -178,10 +201,10 @@ class AddressPolicy:
         name = host_name(host)
         if literal := literal_address(host):
             self.allowed(host, [literal])
-        from_private = not source or self._is_private(host_name(source))
-        if not from_private and name not in self._private:
+        from_private = not source or self.hosts.is_private(host_name(source))
+        if not from_private and name not in self.hosts.private:
             self._distrusted.add(name)
-        if name in self._private or (port is not None and self.trusts(host, port)):
+        if name in self.hosts.private or (port is not None and self.trusts(host, port)):
             return from_private and self._may_be_private(name)
         return True
 
@@ -193,11 +216,11 @@ class AddressPolicy:
         """The user has set up this proxy: it may be anywhere."""
         name = host_name(proxy)
         # Twisted looks up a proxy for https without telling the port.
-        self._proxies |= {(name, port), (name, 0)}
+        self.hosts.proxies |= {(name, port), (name, 0)}
 
     def trusts(self, host: str, port: int) -> bool:
         """Whether this is a proxy of the user's."""
-        return (host_name(host), port) in self._proxies
+        return (host_name(host), port) in self.hosts.proxies
 
     def looked_up_elsewhere(self, host: str) -> None:
         """A proxy looks *host* up: if that is the key page's, it must be taken for public."""
@@ -209,15 +232,12 @@ class AddressPolicy:
         name = host_name(host)
         if name != self._key_host:
             self._decide(private=False)
-            self._open = self._open and self._is_private(name)
+            self._open = self._open and self.hosts.is_private(name)
 
     def _decide(self, *, private: bool) -> None:
         if not self._decided:
             self._decided = True
             self._open = private and self._allow_private
-
-    def _is_private(self, name: str) -> bool:
-        return name in self._private and name not in self._public
 
     def _may_be_private(self, name: str) -> bool:
         return self._open and name not in self._distrusted

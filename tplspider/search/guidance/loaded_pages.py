@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.search.window import Visit
+    from tplspider.search.algorithm import Visit
     from tplspider.web.links import Link
 
 _BYTES = 8  # of the number for a link, in a number for all of them

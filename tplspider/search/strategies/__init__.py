@@ -21,4 +21,5 @@ Strategy = Callable[[Sequence[Link], SubdigraphSearch], Iterator[Link]]
 STRATEGIES: dict[str, Strategy] = {
     module.name: import_module(f"{__name__}.{module.name}").order
     for module in iter_modules(__path__)
+    if not module.name.startswith("_")  # a part of others
 }

@@ -1,0 +1,251 @@
+"""Searches without a crawl: among pages in memory, in a folder, or loaded by somebody else."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import literal
+from tests.support import hostile_pages, hostile_redirects
+from tests.support.crawls import SITES
+from tests.support.hostile_server import HostileServer
+from tests.support.http_source import HttpSource
+from tests.support.plain_site import ROOT, PlainSite, sites
+from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
+from tplspider.search.answer import candidates
+from tplspider.search.events import Event, LinkSettled, SearchEnded, SearchStarted
+from tplspider.search.options import SearchLimits, search_id
+from tplspider.search.session import SearchSession
+from tplspider.sources.base import drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.crawls import Crawl, FixtureServer
+    from tests.support.hostile_server import Exchange
+
+# Of the spider's traps, those that are a matter of pages. Here nobody keeps cookies.
+TRAPS = [
+    trap for trap in (*hostile_redirects.TRAPS, *hostile_pages.TRAPS) if trap.path != "/cookie.html"
+]
+
+
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_redirects_and_pages_end_as_they_do_in_a_crawl(in_flight: int) -> None:
+    def key_page(exchange: Exchange) -> None:
+        hrefs = [trap.href or escape(trap.path) for trap in TRAPS]
+        links = "".join(f'<p><a href="{href}">x</a></p>' for href in hrefs)
+        exchange.answer(hostile_pages.html(links), kind="text/html; charset=utf-8")
+
+    answers = {
+        **hostile_redirects.STEPS,
+        **{trap.path: trap.answer for trap in TRAPS},
+        **dict.fromkeys(("/", "/copy.html"), key_page),
+    }
+    with HostileServer(answers) as server:
+        limits = SearchLimits(in_flight=in_flight, longest_url=2083)
+        session = search_pages(
+            HttpSource(), server.url + "/", SearchOptions(n=99, max_loads=0), limits
+        )
+        assert not server.other_port_was_asked()
+    assert session.summary
+    ended = {
+        row["link"].removeprefix(server.url): row["reason"].replace(server.url, "")
+        for row in session.summary.explored
+    }
+    expected = {trap.path: trap.end.removeprefix("page") for trap in TRAPS}
+    assert {path: ended.get(path) for path in expected} == expected
+
+
+class PlainSource:
+    """A site on plain dicts as answers over HTTP; its redirects are followed by nobody yet."""
+
+    def __init__(self, site: PlainSite) -> None:
+        self.site = site
+
+    def load(self, url: str) -> WebPage | NoPage:
+        path = url.removeprefix(ROOT)
+        if path in self.site.failures:
+            return NoPage(self.site.failures[path])
+        if path in self.site.redirects:
+            return WebPage(url, status=302, headers={"location": self.site.redirects[path]})
+        page = self.site.load(url)
+        if isinstance(page, str):
+            return NoPage(page)
+        return WebPage(url, page.html.encode(), given_encoding="utf-8", given_html=True)
+
+
+@settings(max_examples=200)
+@given(sites(), st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]), st.integers(1, 8))
+def test_the_loop_for_sources_is_that_of_the_literal_reading(
+    site: PlainSite, n: int, max_loads: int, in_flight: int
+) -> None:
+    expected = literal.search(site.load, ROOT + "/", n, max_loads)
+    limits = SearchLimits(in_flight=in_flight, max_redirects=site.max_redirects)
+    options = SearchOptions(n=n, max_loads=max_loads)
+    session = search_pages(PlainSource(site), ROOT + "/", options, limits)
+    assert session.summary
+    found = session.summary
+    assert (found.reason, found.loads, found.members) == (
+        expected.reason,
+        expected.loads,
+        expected.members,
+    )
+    assert found.explored == expected.explored
+
+
+def page(url: str, body: str, **more: Any) -> WebPage:
+    return WebPage(url, body.encode(), headers={"content-type": "text/html"}, **more)
+
+
+def test_scope_is_minded() -> None:
+    names = ("http://example.org/", "http://blog.example.org/", "http://shop.example.org/a")
+    links = "".join(f"<a href='{name}'>{name}</a>" for name in names)
+    site = MemorySite(page(name, f"{name} {links}") for name in names)
+    alone = search_pages(site, names[0], SearchOptions(n=2)).summary
+    assert alone
+    assert (alone.key_outcome, alone.links) == ("no-links", 0)
+    assert "2 of its own domain: -a scope=domain takes them in" in alone.hint
+    family = search_pages(site, names[0], SearchOptions(n=2, scope="domain")).summary
+    assert family
+    assert family.complete
+    assert family.members == [*names[1:]]
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("http://[/", ""),
+        ("javascript:alert(1)", ""),
+        ("data:,x", ""),
+        ("http://me:secret@example.org/b", "http-404"),
+        ("/other", "http-404"),
+        ("http://example.net/", "offsite-redirect"),
+    ],
+)
+def test_where_a_meta_refresh_leads(target: str, reason: str) -> None:
+    refresh = f"<meta http-equiv=refresh content='0; url={target}'>x"
+    site = MemorySite(
+        [
+            page("http://example.org/", "<a href=a>a</a>"),
+            page("http://example.org/a", refresh),
+        ]
+    )
+    found = search_pages(site, "http://example.org/", SearchOptions(n=1)).summary
+    assert found
+    assert [row["reason"] for row in found.explored] == [reason]
+    assert "secret" not in repr(found.explored)
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (NoPage("not-archived"), "not-archived"),
+        (WebPage("http://example.org/", b"x", 404), "http-404"),
+        (WebPage("http://example.org/", b"%PDF", headers={"content-type": "text/x"}), "not-html"),
+        (WebPage("http://example.org/", b""), "bad-response"),
+        (WebPage("http://example.org/", status=301, headers={"location": "/"}), "bad-response"),
+        (
+            WebPage("http://example.org/", status=301, headers={"location": "x:y"}),
+            "offsite-redirect",
+        ),
+    ],
+)
+def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) -> None:
+    site = MemorySite()
+    site.answers["http://example.org/"] = answer
+    session = search_pages(site, "http://example.org/")
+    assert session.phase == "over"
+    assert session.summary
+    assert (session.summary.reason, session.summary.key_outcome) == ("key_page_unusable", outcome)
+    assert list(candidates(session)) == []
+
+
+def test_events_come_in_order_and_tell_all() -> None:
+    events: list[Event] = []
+    site = FolderSite(SITES / "menu")
+    session = SearchSession(f"{site.url}/docs/guide/four.html", listener=events.append)
+    assert session.phase == "waiting"
+    drive(session, site)
+    assert isinstance(events[0], SearchStarted)
+    assert isinstance(events[-1], SearchEnded)
+    settled = [event.visit for event in events if isinstance(event, LinkSettled)]
+    assert len(settled) == len(events) - 2
+    assert session.search
+    assert settled == session.search.visits
+    assert events[-1].summary is session.summary
+
+
+def test_a_listener_may_stop_the_search() -> None:
+    events: list[Event] = []
+
+    def stop(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, LinkSettled):
+            event.session.stop("enough")
+
+    site = FolderSite(SITES / "menu")
+    session = SearchSession(f"{site.url}/docs/guide/four.html", listener=stop)
+    drive(session, site)
+    assert session.summary
+    assert session.summary.reason == "enough"
+    assert [type(event) for event in events] == [SearchStarted, LinkSettled, SearchEnded]
+
+
+def test_what_comes_after_the_end_changes_nothing() -> None:
+    site = FolderSite(SITES / "menu")
+    session = search_pages(site, f"{site.url}/docs/guide/four.html")
+    before = session.summary
+    session.stop("late")
+    session.fail(NoPage("error"))
+    session.tell(1, NoPage("error"))
+    session.open(page(session.url, "<a href=x>x</a>"))
+    assert session.take() == []
+    assert session.awaited == []
+    assert session.summary is before
+
+
+@pytest.mark.parametrize("name", ["menu", "partial", "alone"])
+def test_a_folder_gives_what_a_crawl_of_it_gives(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], name: str
+) -> None:
+    server = serve(name)
+    done = crawl(server.url + "/", {"ROBOTSTXT_OBEY": "False"})
+    site = FolderSite(SITES / name)
+    session = search_pages(site, f"{site.url}/")
+    assert session.summary
+    crawled = done.summary
+    for key in ("reason", "key_outcome", "loads", "links", "complete", "similarity"):
+        assert getattr(session.summary, key) == crawled[key]
+    here = [url.removeprefix(site.url) for url in session.summary.members]
+    assert here == [url.removeprefix(server.url) for url in crawled["members"]]
+    rows = [
+        {k: v.replace(server.url, site.url) if isinstance(v, str) else v for k, v in row.items()}
+        for row in crawled["explored"]
+    ]
+    assert session.summary.explored == rows
+
+
+def test_a_search_has_a_name_of_its_own() -> None:
+    url = "https://example.org/"
+    names = {
+        search_id(url, options)
+        for options in (
+            SearchOptions(),
+            SearchOptions(n=4),
+            SearchOptions(strategy="guided"),
+            SearchOptions(scope="domain"),
+            SearchOptions(max_loads=5),
+            SearchOptions(max_seconds=5),
+        )
+    }
+    assert len(names) == 6
+    assert all(len(name) == 16 and int(name, 16) >= 0 for name in names)
+    assert search_id(url, SearchOptions(max_seconds=5)) == search_id(
+        url, SearchOptions(max_seconds=5.0)
+    )
+    assert search_id(url, SearchOptions()) != search_id(url + "a", SearchOptions())

@@ -1,0 +1,95 @@
+"""All that we use of Scrapy that is not in its documentation, with the reason.
+
+Everything here was seen in Scrapy 2.19 and may be otherwise in the next version: when a crawl
+breaks with a new Scrapy, this is the place to look first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from scrapy.utils.defer import deferred_from_coro
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+def lead_close_through(crawler: Crawler, before: Callable[[str], Awaitable[None]]) -> None:
+    """See to it that *before* is awaited, with the reason, whenever the spider is to be closed.
+
+    There is no signal for that moment: when Scrapy tells that a spider closes, the pipelines are
+    closed already. All ends come about by this method of the engine.
+    """
+    engine = crawler.engine
+    close_spider_async = engine.close_spider_async
+
+    async def close(*, reason: str = "cancelled") -> None:
+        await before(reason)
+        await close_spider_async(reason=reason)
+
+    engine.close_spider_async = close  # type: ignore[method-assign]  # no signal
+
+
+def close_spider(crawler: Crawler, reason: str) -> None:
+    """Close the spider, by the way that :func:`lead_close_through` leads.
+
+    Raising CloseSpider does the same, where there is a callback to raise it in.
+    """
+    deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
+
+
+async def process_item(crawler: Crawler, item: object) -> None:
+    """Send an item through the pipelines and to the feeds, although no callback gives it.
+
+    When this returns, the item is written. Only callbacks can give items otherwise, and when a
+    crawl is ended there are none any more.
+    """
+    await crawler.engine.scraper.start_itemproc_async(item, response=None)
+
+
+def is_open(crawler: Crawler) -> bool:
+    """Whether requests can be made: not before the spider is open, nor when it is closed."""
+    return crawler.engine is not None and crawler.engine.spider is not None
+
+
+def drop_waiting_requests(crawler: Crawler, is_dropped: Callable[[Request], bool]) -> None:
+    """Take requests out of the queues in which they wait for their turn.
+
+    They would be sent although nobody waits for them any more, and the engine waits for them.
+    """
+    for slot in crawler.engine.downloader.slots.values():
+        slot.queue = deque(entry for entry in slot.queue if not is_dropped(entry[0]))
+
+
+def lead_downloads_through(
+    crawler: Crawler,
+    download: Callable[[Request, Callable[[Request], Awaitable[Response]]], Awaitable[Response]],
+) -> None:
+    """Let *download* do each download; it is given the request, and what really downloads it.
+
+    There is no signal at that moment, in the task in which the connection is made: downloader
+    middlewares run in another one.
+    """
+    handlers = crawler.engine.downloader.handlers
+    start_download = handlers.download_request_async
+
+    async def lead(request: Request) -> Response:
+        return await download(request, start_download)
+
+    handlers.download_request_async = lead  # type: ignore[method-assign]  # no signal
+
+
+async def download_without_pause(crawler: Crawler, request: Request) -> Request | Response:
+    """Load what a page needs, through all middlewares but without the slot of its host.
+
+    What a page consists of is one load: the pauses between requests are for pages.
+    """
+    downloader = crawler.engine.downloader
+    return await downloader.middleware.download_async(
+        downloader.handlers.download_request_async, request
+    )

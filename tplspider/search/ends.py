@@ -1,0 +1,7 @@
+"""Why a search ends, in the words that users read: the reason of its summary, and of the crawl."""
+
+COMPLETE = "complete_subdigraph"
+LINKS_EXHAUSTED = "links_exhausted"
+MAX_LOADS = "max_loads"
+MAX_SECONDS = "max_seconds"
+KEY_PAGE_UNUSABLE = "key_page_unusable"

@@ -1,0 +1,233 @@
+"""One key page and the search from it, from the request for the key page to the answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Literal
+
+from tplspider.search.answer import summary, unusable
+from tplspider.search.ends import KEY_PAGE_UNUSABLE
+from tplspider.search.events import LinkSettled, SearchEnded, SearchStarted
+from tplspider.search.hints import key_page_hint
+from tplspider.search.options import SearchLimits, SearchOptions, search_id
+from tplspider.search.strategies import STRATEGIES
+from tplspider.search.window import SubdigraphSearch
+from tplspider.web.addresses import identity
+from tplspider.web.answers import (
+    ERROR,
+    NO_LINKS,
+    NOT_LOADED,
+    OFFSITE_REDIRECT,
+    TOO_LONG,
+    NoPage,
+    Redirect,
+    redirect_to,
+)
+from tplspider.web.html import parse_html
+from tplspider.web.links import LinkCount, get_links
+from tplspider.web.page import Page, read_page
+from tplspider.web.page_faults import page_fault
+from tplspider.web.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tplspider.items import CandidateSearch
+    from tplspider.search.algorithm import Visit
+    from tplspider.search.events import Event, Listener
+    from tplspider.search.strategies import Strategy
+    from tplspider.web.answers import Answer
+    from tplspider.web.web_page import WebPage
+
+    Reader = Callable[[WebPage, Site, int], Page | NoPage]
+
+logger = logging.getLogger(__name__)
+
+
+def read_web_page(page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+    """What a search on *site* takes a loaded page for."""
+    if identity(page.url) not in site:
+        return NoPage(OFFSITE_REDIRECT)
+    if fault := page_fault(page):
+        return NoPage(fault)
+    root = parse_html(page.text)
+    return read_page(root, page.url, site, page.encoding, longest=longest_url)
+
+
+class SearchSession:
+    """A search and all that belongs to it. Whoever drives it loads pages, and nothing else.
+
+    It waits for its key page (:meth:`open`, or :meth:`fail`), runs while links are loaded
+    (:meth:`take`, :meth:`tell`), and is over when there is an answer: its *summary*.
+
+    *order* is a strategy in place of that of the options; *reader* may know pages already.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        options: SearchOptions | None = None,
+        limits: SearchLimits | None = None,
+        *,
+        requested_url: str = "",
+        listener: Listener | None = None,
+        order: Strategy | None = None,
+        reader: Reader = read_web_page,
+    ) -> None:
+        self.url = url  # the address of the key page, as it is requested
+        self.requested_url = requested_url or url
+        self.options = options or SearchOptions()
+        self.limits = limits or SearchLimits()
+        self.search_id = search_id(url, self.options)
+        self.search: SubdigraphSearch | None = None  # once the key page has come
+        self.summary: CandidateSearch | None = None  # once it is over
+        self.links = 0  # on the key page
+        self.hint = ""
+        self._listener = listener
+        self._order = order or STRATEGIES[self.options.strategy]
+        self.reader = reader
+        self._site: Site | None = None
+        self._announced = 0  # links that the listener knows of
+
+    @property
+    def phase(self) -> Literal["waiting", "running", "over"]:
+        """Whether it waits for its key page, runs, or is over."""
+        if self.summary:
+            return "over"
+        return "running" if self.search else "waiting"
+
+    @property
+    def key_url(self) -> str:
+        """The address of the key page: where its redirects ended, once that is known."""
+        return self.search.key_page.url if self.search else self.url
+
+    @property
+    def awaited(self) -> list[int | None]:
+        """The ranks of links that nobody has told about yet; None for the key page."""
+        if not self.search or self.phase != "running":
+            return [None] if self.phase == "waiting" else []
+        return [visit.rank for visit in self.search.pending]
+
+    def open(self, page: WebPage) -> None:
+        """The key page has come, or what came in its place: the search starts, or is over."""
+        if self.phase != "waiting":
+            return
+        if fault := page_fault(page):
+            self.fail(NoPage(fault), page.url)
+            return
+        try:
+            self._start(page)
+        except Exception:
+            logger.exception("The key page %s cannot be read", page.url)
+            self.fail(NoPage(ERROR), page.url)
+        else:
+            if not self.links:
+                self.fail(NoPage(NO_LINKS, self.hint), page.url)
+
+    def fail(self, answer: NoPage, url: str = "") -> None:
+        """The key page cannot be used: the search is over."""
+        if self.phase != "over":
+            end = unusable(self, url or self.url, answer.reason, KEY_PAGE_UNUSABLE, answer.detail)
+            self._end(end)
+
+    def take(self) -> list[Visit]:
+        """The links to load now; none when there are enough under way, or the search is over."""
+        if not self.search:
+            return []
+        wanted: list[Visit] = []
+        while self.phase == "running" and not wanted and (taken := self.search.take()):
+            for visit in taken:
+                if 0 < self.limits.longest_url < len(visit.link.url):
+                    self.search.tell(visit.rank, NoPage(TOO_LONG))
+                else:
+                    wanted.append(visit)
+        self._announce()
+        return wanted
+
+    def read(self, page: WebPage) -> Page | NoPage:
+        """What the search takes a loaded page for."""
+        if not self._site:
+            return NoPage(ERROR)
+        try:
+            return self.reader(page, self._site, self.limits.longest_url)
+        except Exception:
+            logger.exception("The page %s cannot be read", page.url)
+            return NoPage(ERROR)
+
+    def take_in(self, rank: int | None, page: WebPage) -> Page | None:
+        """Read what a link, or the key page (None), gave, and go by it; the page, if it is one."""
+        if rank is None:
+            self.open(page)
+            return self.search.key_page if self.search else None
+        answer = self.read(page)
+        self.tell(rank, answer)
+        return answer if isinstance(answer, Page) else None
+
+    def judge(self, rank: int, target: str) -> NoPage | Redirect | None:
+        """What a link gives that redirects to *target*; None when it is to be followed there."""
+        if not self.search or not self._site:
+            return None
+        redirect = redirect_to(target)
+        if redirect.identity not in self._site:
+            return NoPage(OFFSITE_REDIRECT)
+        return redirect if self.search.knows(redirect.identity, rank) else None
+
+    def follow(self, rank: int, target: str) -> None:
+        """A link is followed to where it redirects."""
+        if self.search:
+            self.search.follow(rank, identity(target))
+
+    def tell(self, rank: int | None, answer: Answer, url: str = "") -> None:
+        """Take in what a link gave; or that the key page (None) gave no page, at that address."""
+        if rank is None and isinstance(answer, NoPage):
+            self.fail(answer, url)
+        elif rank is not None and self.search and self.phase == "running":
+            self.search.tell(rank, answer)
+            self._announce()
+
+    def stop(self, reason: str) -> None:
+        """End the search for that reason: what was found so far is the answer."""
+        if self.phase == "waiting":
+            self._end(unusable(self, self.url, NOT_LOADED, reason))
+        elif self.search and self.phase == "running":
+            self.search.stop(reason)
+            self._announce()
+
+    def _start(self, page: WebPage) -> None:
+        root, count = parse_html(page.text), LinkCount()
+        self._site = site = Site(identity(page.url), self.options.scope)
+        longest = self.limits.longest_url
+        links = get_links(root, page.url, site, page.encoding, count, longest=longest)
+        self.links = len(links)
+        self.hint = key_page_hint(root, page, site, self.links, self.limits)
+        key_page = read_page(root, page.url, site, page.encoding, longest=longest)
+        self.search = SubdigraphSearch(
+            key_page,
+            links,
+            strategy=self._order,
+            size=self.options.n,
+            max_loads=self.options.max_loads,
+            in_flight=self.limits.in_flight,
+            max_redirects=self.limits.max_redirects,
+            max_nodes=self.limits.max_nodes,
+        )
+        self._tell(SearchStarted(self, self.links, count.unparsable))
+
+    def _announce(self) -> None:
+        """Let the listener know of links that were taken into account, and of the end."""
+        if not self.search:
+            return
+        visits = self.search.visits
+        while self._announced < len(visits):  # a listener may stop the search
+            self._announced += 1
+            self._tell(LinkSettled(self, visits[self._announced - 1]))
+        if self.search.reason and self.phase == "running":
+            self._end(summary(self, self.search))
+
+    def _end(self, end: CandidateSearch) -> None:
+        self.summary = end
+        self._tell(SearchEnded(self, end))
+
+    def _tell(self, event: Event) -> None:
+        if self._listener:
+            self._listener(event)

@@ -1,0 +1,105 @@
+"""Where pages come from that are not crawled, and the one loop that searches among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tplspider.search.session import SearchSession
+from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect, redirect_to
+from tplspider.web.page_faults import page_fault
+from tplspider.web.redirect_rules import is_loop, redirect_target
+from tplspider.web.web_page import WebPage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tplspider.search.options import SearchLimits, SearchOptions
+    from tplspider.web.answers import Answer
+
+
+class SiteSource(Protocol):
+    """The pages of a website, by their addresses: a folder, memory, an archive."""
+
+    def load(self, url: str) -> WebPage | Redirect | NoPage:
+        """What is at an address: an answer with a body, or what stands for one.
+
+        A page that redirects need not be told from others: that is found out from its status, its
+        headers and its text.
+        """
+
+
+def search_pages(
+    source: SiteSource,
+    key_url: str,
+    options: SearchOptions | None = None,
+    limits: SearchLimits | None = None,
+) -> SearchSession:
+    """The search from a key page among the pages of *source*, driven to its end."""
+    session = SearchSession(key_url, options, limits)
+    drive(session, source)
+    return session
+
+
+def drive(session: SearchSession, source: SiteSource) -> None:
+    """Load what a session asks for, until it is over."""
+    most = session.limits.max_redirects
+    url, answer = _load(source, session.url, most)
+    if isinstance(answer, WebPage):
+        session.open(answer)
+    else:
+        session.fail(answer if isinstance(answer, NoPage) else NoPage(BAD_RESPONSE), url)
+    while visits := session.take():
+        for visit in visits:
+            session.tell(visit.rank, _answer(session, source, visit.rank, visit.link.url))
+
+
+def load_page(source: SiteSource, url: str, max_redirects: int = 20) -> WebPage | NoPage:
+    """The page at the end of the redirects from an address, or why there is none."""
+    _, answer = _load(source, url, max_redirects)
+    if isinstance(answer, WebPage) and (fault := page_fault(answer)):
+        return NoPage(fault)
+    return answer if isinstance(answer, WebPage | NoPage) else NoPage(BAD_RESPONSE)
+
+
+def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:
+    """What is at an address: if it redirects, in whatever way, where it leads."""
+    answer = source.load(url)
+    if isinstance(answer, WebPage):
+        try:
+            target = redirect_target(answer)
+        except ValueError:  # to nowhere
+            return NoPage(OFFSITE_REDIRECT)
+        if target is not None:
+            return redirect_to(target)
+    return answer
+
+
+def _answer(session: SearchSession, source: SiteSource, rank: int, url: str) -> Answer:
+    def judge(target: str) -> NoPage | Redirect | None:
+        known = session.judge(rank, target)
+        if known is None:
+            session.follow(rank, target)
+        return known
+
+    _, answer = _load(source, url, session.limits.max_redirects, judge)
+    return session.read(answer) if isinstance(answer, WebPage) else answer
+
+
+def _load(
+    source: SiteSource,
+    url: str,
+    max_redirects: int,
+    judge: Callable[[str], NoPage | Redirect | None] = lambda _: None,
+) -> tuple[str, WebPage | Redirect | NoPage]:
+    """What an address gives in the end, and where that was; *judge* may end the way there."""
+    passed = []
+    while True:
+        passed.append(url)
+        answer = load_once(source, url)
+        if not isinstance(answer, Redirect):
+            return url, answer
+        if len(passed) > max_redirects or is_loop(answer.url, passed):
+            return url, NoPage(BAD_RESPONSE)
+        if known := judge(answer.url):
+            return url, known
+        url = answer.url

@@ -1,0 +1,104 @@
+"""What counts as a redirect, by HTTP or by meta refresh, and where it leads.
+
+The rules for the spider, which leaves the requests to Scrapy, and for every other way to load
+pages. Hosts that are longer than a host can be and a ``user:password@`` are looked for before
+anything is normalised: the one takes minutes, the other is not to be seen.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from w3lib.html import get_base_url, get_meta_refresh, replace_entities
+from w3lib.url import safe_url_string
+
+from tplspider.web.addresses import clean_href, identity
+from tplspider.web.authority import LONGEST_HOST, is_elsewhere, without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from tplspider.web.web_page import WebPage
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+LONGEST_DELAY = 5.0  # of a meta refresh, in seconds; what waits for longer is a page
+IGNORED_TAGS = ("noscript",)  # in which a meta refresh does not count
+
+_LOOKED_AT = 4096  # the characters in which Scrapy looks for a base and a refresh
+# A tag as w3lib reads it: in quotes after a "=", a ">" does not end it.
+_TAG = re.compile(
+    r"""<(?:base|meta)\s[^<>=]*(?:(?:=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["']))[^<>=]*)*""",
+    re.IGNORECASE | re.ASCII,
+)
+_LONG_HOST = re.compile(rf"[/\\]{{2}}[^/\\?#]{{{LONGEST_HOST + 1}}}")
+
+
+def clean_location(written: str) -> str:
+    """The value of a Location header, without a ``user:password@``.
+
+    Raises ValueError when it is not an address that can be requested.
+    """
+    location = clean_href(written)
+    if is_elsewhere(location):
+        raise ValueError("neither http nor https")
+    if location.startswith("//"):  # as browsers do, and Scrapy
+        location = "//" + location.lstrip("/")
+    return without_user(location)
+
+
+def redirect_target(page: WebPage) -> str | None:
+    """Where an answer redirects to; None for one that does not.
+
+    Raises ValueError when it redirects to nowhere that can be requested.
+    """
+    location = page.headers.get("location")
+    if page.status in REDIRECTS and location is not None:
+        target = urljoin(page.url, safe_url_string(clean_location(location)))
+        if not target.lower().startswith(("http://", "https://")):
+            raise ValueError("neither http nor https")
+        return target
+    return meta_refresh(page) if page.status == 200 and page.is_html else None
+
+
+def meta_refresh(
+    page: WebPage,
+    *,
+    longest_delay: float = LONGEST_DELAY,
+    ignored_tags: Iterable[str] = IGNORED_TAGS,
+) -> str | None:
+    """Where a page of HTML goes by itself, and soon; None for one that stays.
+
+    A page that refreshes itself stays, and so does one that goes where browsers do not.
+    """
+    try:
+        start = page.text[:_LOOKED_AT]
+        if _names_long_host(start):
+            return None
+        base = get_base_url(start, page.url, page.encoding)
+        delay, url = get_meta_refresh(start, base, page.encoding, ignore_tags=ignored_tags)
+        if delay is None or url is None or delay > longest_delay:
+            return None
+        if not url.lower().startswith(("http://", "https://")):
+            return None
+        target = without_user(url)
+        return None if identity(target) == identity(page.url) else target
+    except (LookupError, ValueError):  # no such encoding, no such address
+        return None
+
+
+def is_loop(target: str, passed: Container[str], *, sets_cookie: bool = False) -> bool:
+    """Whether a redirect leads back to where it came from.
+
+    A site may set a cookie and send one back to the same address to look at it.
+    """
+    return target in passed and not sets_cookie
+
+
+def _names_long_host(html: str) -> bool:
+    for tag in _TAG.findall(html):
+        for written in (tag, replace_entities(tag)):
+            if _LONG_HOST.search(clean_href(written)):
+                return True
+    return False
