@@ -136,7 +136,7 @@ def _compare(
     if not mappings:
         return None
     check_time()
-    template = vote(flat, mappings)
+    template, around = vote(flat, others, mappings)
 
     def is_own(element: int) -> bool:
         """Whether most of the pages that have the element have another text in it."""
@@ -148,7 +148,7 @@ def _compare(
         return 2 * texts.count(flat.loose[element]) <= len(texts)
 
     loose = [element for element in flat.loose if template[element] and is_own(element)]
-    return Comparison(flat, template, loose)
+    return Comparison(flat, template, sorted({*loose, *around}))
 
 
 @contextmanager

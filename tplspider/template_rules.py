@@ -5,6 +5,7 @@ Each changes *template* in place, which stays closed under parents.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.element_text import WORDY
@@ -28,10 +29,27 @@ def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> No
         if template[element] and kept[element] < 0.5 * texts.inside[element]:
             alike.setdefault(texts.kinds[element], []).append(element)
     for group in alike.values():
-        if len(group) >= RECORDS:
-            for element in group:
+        records = _records(key, template, group) if len(group) >= RECORDS else []
+        if len(records) >= RECORDS:
+            for element in records:
                 template[element] = False
     _close(key, template)
+
+
+def _records(key: FlatPage, template: list[bool], group: list[int]) -> list[int]:
+    """Those of some elements that are records: what is template in one is in most others, too.
+
+    The columns of a page are alike as well, but the one has the menu and the other has not.
+    """
+    labels = [
+        {key.own[n] for n in range(x, key.ends[x]) if template[n] and key.texts[n]} for x in group
+    ]
+    counts = Counter(label for inside in labels for label in inside)
+    return [
+        element
+        for element, inside in zip(group, labels, strict=True)
+        if all(2 * counts[label] > len(group) for label in inside)
+    ]
 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
+from tplspider.line_evidence import accept_common_lines
 from tplspider.template_rules import (
     accept_main_wrappers,
     drop_hollow,
@@ -34,13 +35,22 @@ _FRAME = frozenset(
 )
 
 
-def vote(key: FlatPage, mappings: Sequence[Sequence[int]]) -> list[bool]:
-    """Of each element of the key page, whether it is template, given its mappings to pages."""
+def vote(
+    key: FlatPage, others: Sequence[FlatPage], mappings: Sequence[Sequence[int]]
+) -> tuple[list[bool], list[int]]:
+    """Of each element of the key page, whether it is template, given its mappings to pages.
+
+    And the elements that are, and have words of the page's own directly inside.
+    """
     texts = ElementTexts(key)
-    template = _Vote(key, mappings, texts).template
-    for rule in (drop_records, drop_hollow, drop_labelled_data, accept_main_wrappers):
+    votes = _Vote(key, mappings, texts)
+    template = votes.template
+    for rule in (drop_records, drop_hollow):
         rule(key, texts, template)
-    return template
+    around = accept_common_lines(key, texts, others, votes.weights, template)
+    drop_labelled_data(key, texts, template)
+    accept_main_wrappers(key, texts, template)
+    return template, around
 
 
 class _Vote:

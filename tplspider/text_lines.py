@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from tplspider.tree import Element
 
 _HIDDEN = frozenset({"script", "style", "noscript", "template"})
-_BLOCKS = frozenset(
+BLOCKS = frozenset(
     "address article aside blockquote body br caption center dd details dialog div dl dt fieldset"
     " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p"
     " pre section summary table tbody tfoot thead title tr ul".split()
 )
 _NOT_PLAIN = _HIDDEN | {"pre"}
-_CELLS = frozenset({"td", "th"})
+CELLS = frozenset({"td", "th"})
 
 
 def text_lines(element: Element) -> list[str]:
@@ -53,9 +53,9 @@ def text_lines(element: Element) -> list[str]:
         if event in ("comment", "pi"):
             add(node.tail)
         elif event == "start":
-            if tag in _BLOCKS:
+            if tag in BLOCKS:
                 end_line()
-            elif tag in _CELLS:
+            elif tag in CELLS:
                 line.append(" ")
             hidden += tag in _HIDDEN
             preformatted += tag == "pre"
@@ -66,7 +66,7 @@ def text_lines(element: Element) -> list[str]:
                 line.clear()
             hidden -= tag in _HIDDEN
             preformatted -= tag == "pre"
-            if tag in _BLOCKS:
+            if tag in BLOCKS:
                 end_line()
             if node is not element:
                 add(node.tail)

@@ -1,0 +1,109 @@
+"""The lines of a page as a reader sees them, each with the elements that hold its words.
+
+The same words make the same line, whatever ``font`` and ``span`` they are wrapped in: what the tree
+of a page cannot tell of hand-made pages, its lines can.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tplspider.flat_page import UNCOUNTED
+from tplspider.text_lines import BLOCKS, CELLS
+from tplspider.tree import fold
+
+if TYPE_CHECKING:
+    from tplspider.flat_page import FlatPage
+
+_ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
+_LINKS = frozenset({"a", "area"})
+_HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
+_WORD = re.compile(r"\w")
+
+
+class Line(NamedTuple):
+    """What stands between two ends of a line; *link* is where it leads, if it is one link."""
+
+    text: str
+    link: str
+    elements: tuple[int, ...]
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """What makes two lines the same."""
+        return self.text, self.link
+
+
+def page_lines(page: FlatPage) -> list[Line]:
+    """The visible lines of a page, in document order.
+
+    A run of nothing but links and signs between them (Home | News) is a line for each link.
+    """
+    lines: list[Line] = []
+    run: list[tuple[str, int, int]] = []  # (text, the element it is directly in, the link or -1)
+
+    def end_line() -> None:
+        if not run:
+            return
+        if any(link >= 0 for _, _, link in run) and not any(
+            link < 0 and _WORD.search(text) for text, _, link in run
+        ):
+            start = 0
+            while start < len(run):
+                link = run[start][2]
+                end = start + 1
+                while end < len(run) and run[end][2] == link:
+                    end += 1
+                if link >= 0:
+                    lines.append(_line(run[start:end], page.links[link]))
+                start = end
+        else:
+            lines.append(_line(run, ""))
+        run.clear()
+
+    body = page.elements[0]
+    number = {element: n for n, element in enumerate(page.elements)}
+    # Each node with its text, and its tail once the next node is not inside it any more.
+    stack: list[tuple[object, int, int]] = []
+    holder, link, hidden = 0, -1, False
+    for node in body.iter():
+        parent = node.getparent() if node is not body else None
+        while stack and stack[-1][0] is not parent:
+            closing, outer, outer_link = stack.pop()
+            tag = closing.tag  # type: ignore[attr-defined]
+            if tag in _ENDS_LINE:
+                end_line()
+            holder, link = outer, outer_link
+            tail = closing.tail  # type: ignore[attr-defined]
+            if tail and outer >= 0 and not tail.isspace():
+                run.append((tail, outer, link))
+        stack.append((node, holder, link))
+        tag = node.tag
+        if not isinstance(tag, str) or tag in _HIDDEN or node not in number:
+            holder = -1
+            continue
+        if holder < 0:
+            continue
+        holder = number[node]
+        if tag in _ENDS_LINE:
+            end_line()
+        if tag in _LINKS and page.links[holder]:
+            link = holder
+        text = node.text
+        if text and not text.isspace():
+            run.append((text, holder, link))
+    while stack:
+        closing, outer, outer_link = stack.pop()
+        if closing.tag in _ENDS_LINE:  # type: ignore[attr-defined]
+            end_line()
+        tail = closing.tail if stack else None  # type: ignore[attr-defined]
+        if tail and outer >= 0 and not tail.isspace():
+            run.append((tail, outer, outer_link))
+    end_line()
+    return [line for line in lines if _WORD.search(line.text)]
+
+
+def _line(run: list[tuple[str, int, int]], link: str) -> Line:
+    text = fold(" ".join(part for part, _, _ in run))
+    return Line(text, link, tuple(dict.fromkeys(element for _, element, _ in run)))

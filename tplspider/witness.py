@@ -1,0 +1,155 @@
+"""The witness: one more page, of the key page's own kind, for what only such pages have in common.
+
+A menu leads to pages of all kinds, so the pages of a complete subdigraph may all be of other kinds
+than the key page: what every article has, and no list of articles, would be taken for its own.
+Kinds are told by the pattern of addresses; a page's place in the site is all that is known of it
+before it is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tplspider.links import Link
+    from tplspider.tree import Element
+
+SEQUENCE = 0.5  # for what is marked as the page before or after
+LEAST = 1.0  # a link must score as much as an address of the same depth and ending
+
+_TOKEN = re.compile(r"\d+|[^\W\d_]+")
+_ENDING = re.compile(r"\.\w{1,5}$")
+_SEQUENCE = re.compile(r"\b(?:prev|next|previous|older|newer)", re.IGNORECASE)
+_INDEX = re.compile(r"(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """An address as far as it tells the kind of its page."""
+
+    identity: str
+
+    @cached_property
+    def _parts(self) -> tuple[list[str], str, str]:
+        parts = urlsplit(self.identity)
+        *directories, name = unquote(parts.path).removeprefix("/").split("/")
+        ending = _ENDING.search(name)
+        return directories, name, ending[0].lower() if ending else ""
+
+    @property
+    def directories(self) -> list[str]:
+        """The directories of an address; of one that ends in a slash, all but the last."""
+        directories, name, _ = self._parts
+        return directories if name else directories[:-1]
+
+    @property
+    def ending(self) -> str:
+        """``.html``, ``/`` or nothing."""
+        directories, name, ending = self._parts
+        return ending if name or not directories else "/"
+
+    @cached_property
+    def name(self) -> str:
+        """The last part of the path, without its ending."""
+        directories, name, ending = self._parts
+        return name.removesuffix(ending) if name else directories[-1] if directories else ""
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The words and numbers of the name, any number as ``0``."""
+        return ["0" if token.isdigit() else token for token in _TOKEN.findall(self.name.lower())]
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of the query's parameters."""
+        return [name for name, _ in parse_qsl(urlsplit(self.identity).query, True)]
+
+    @cached_property
+    def is_index(self) -> bool:
+        """Whether it is the first page of a directory, or of the site."""
+        return not self.name or _INDEX.fullmatch(self.name) is not None
+
+
+def is_kin(key: Pattern, other: Pattern) -> bool:
+    """Whether the page at an address is of the key page's kind, by all that the address tells.
+
+    >>> is_kin(Pattern("http://a.org/2019/05/on-cranes/"), Pattern("http://a.org/2021/11/a-heron/"))
+    True
+    >>> is_kin(Pattern("http://a.org/2019/05/on-cranes/"), Pattern("http://a.org/tag/birds/"))
+    False
+    """
+    if key.parameters != other.parameters or key.ending != other.ending:
+        return False
+    if not _same_directories(key.directories, other.directories) or key.is_index != other.is_index:
+        return False
+    if "0" in key.tokens and "0" not in key.tokens[:1]:  # part-12: a series, and so is its kin
+        return key.tokens == other.tokens
+    return _alike_names(key, other) >= 0.5
+
+
+def sibling_score(key: Pattern, other: Pattern) -> float:
+    """How likely two addresses are those of pages of one kind: the higher the likelier."""
+    score = 0.0
+    if _same_directories(key.directories, other.directories):
+        score += 2 if key.directories == other.directories else 1.75
+    elif len(key.directories) == len(other.directories):
+        same = sum(map(_alike, key.directories, other.directories))
+        score += 0.5 + same / len(key.directories)
+    score += 0.5 * (key.ending == other.ending) - 1.5 * (key.parameters != other.parameters)
+    score -= key.is_index != other.is_index
+    return score + _alike_names(key, other)
+
+
+def choose_witness(key: str, links: Sequence[Link], spent: Iterable[str] = ()) -> Link | None:
+    """The link of the key page most likely to lead to a page of its kind; None if none may.
+
+    *key* is the identity of the key page, *spent* are those that were taken up already.
+    """
+    taken = frozenset(spent)
+    pattern = Pattern(key)
+    best, most = None, LEAST
+    for link in links:
+        if link.identity in taken:
+            continue
+        score = sibling_score(pattern, Pattern(link.identity)) + SEQUENCE * _in_sequence(link)
+        if score > most:
+            best, most = link, score
+    return best
+
+
+def needs_witness(key: str, explored: Iterable[str]) -> bool:
+    """Whether no explored page is of the key page's kind, given the identities of all."""
+    pattern = Pattern(key)
+    return not any(is_kin(pattern, Pattern(identity)) for identity in explored)
+
+
+def _same_directories(ours: list[str], theirs: list[str]) -> bool:
+    return len(ours) == len(theirs) and all(map(_alike, ours, theirs))
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or (one.isdigit() and other.isdigit() and len(one) == len(other))
+
+
+def _alike_names(key: Pattern, other: Pattern) -> float:
+    """From 0 to 1: a series (part-1, part-2), or names of about as many words."""
+    ours, theirs = key.tokens, other.tokens
+    if not ours or not theirs:
+        return float(ours == theirs)
+    if ours == theirs:
+        return 1.0
+    same = len(set(ours) & set(theirs)) / len(set(ours) | set(theirs))
+    length = min(len(ours), len(theirs)) / max(len(ours), len(theirs))
+    return max(same, 0.75 * length)
+
+
+def _in_sequence(link: Link) -> bool:
+    around: list[Element] = [link.element, *list(link.element.iterancestors())[:2]]
+    named = (element.get(name) or "" for element in around for name in ("rel", "class", "id"))
+    return any(_SEQUENCE.search(name) for name in named)
