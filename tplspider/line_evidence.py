@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tplspider.page_lines import Line
 
 SHARE = 2 / 3  # of the pages, by weight, that must have a line
-LEAST = 20  # letters and digits that are more than a coincidence of wording
-LINK = 10  # so many more for a line that is a link to the same place
+LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
+LINK = 5  # so many more for a line that is a link to the same place
 
 
 def accept_common_lines(
@@ -33,42 +33,45 @@ def accept_common_lines(
 ) -> list[int]:
     """Accept what holds lines that most pages have, from the top down, as template.
 
+    Lines in a row, long enough, open all that is round them. By itself, a link is accepted, if
+    what it is in is template anyway.
     Returned are the elements that have become template for what is in them, and whose own words
     are not.
     """
     lines = page_lines(key)
-    common = _common(lines, others, weights, template)
-    shared, own = [0] * len(template), [0] * len(template)
-    for line, yes in zip(lines, common, strict=True):
-        if not all(template[element] for element in line.elements):
-            size = sum(map(str.isalnum, line.text)) + (LINK if line.link else 0)
-            into = shared if yes else own
-            into[line.elements[0]] += size
-            for element in line.elements[1:]:
-                into[element] += 1
-    holds = {
-        element: yes for line, yes in zip(lines, common, strict=True) for element in line.elements
-    }
-    shared, own = texts.sum(shared), texts.sum(own)
+    known = [all(template[element] for element in line.elements) for line in lines]
+    common = _common(lines, known, others, weights)
+    in_row = _in_rows(lines, known, common)
+    rows, links, own = ([0] * len(template) for _ in range(3))
+    mixed: set[int] = set()  # elements with words in lines of the page's own
+    for place, line in enumerate(lines):
+        if known[place]:
+            continue
+        accepted = common[place] and (in_row[place] or line.link != "")
+        into = own if not accepted else rows if in_row[place] else links
+        for element in line.elements:
+            into[element] = 1
+        if not accepted:
+            mixed.update(line.elements)
+    rows, links, own = map(texts.sum, (rows, links, own))
     around = []
     for element in range(1, len(template)):
         if template[element] or not template[key.parents[element]]:
             continue
-        if shared[element] >= (LEAST if own[element] else 1):
+        if rows[element] or (links[element] and not own[element]):
             template[element] = True
-            if key.texts[element] and not holds.get(element, True):
+            if element in mixed:
                 around.append(element)
     return around
 
 
 def _common(
     lines: list[Line],
+    known: list[bool],
     others: Sequence[FlatPage],
     weights: Sequence[float],
-    template: list[bool],
 ) -> list[bool]:
     """Of each line, whether most pages have it, as often as the key page has up to there."""
-    known = [all(template[element] for element in line.elements) for line in lines]
     before = Counter(line.what for line, yes in zip(lines, known, strict=True) if yes)
     votes = [0.0] * len(lines)
     voters = [0] * len(lines)
@@ -86,3 +89,22 @@ def _common(
         yes or (vote >= enough and count >= least)
         for yes, vote, count in zip(known, votes, voters, strict=True)
     ]
+
+
+def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
+    """Of each line, whether it is in a row of common lines that is long enough.
+
+    A short one by itself ("Note", "See also") is a coincidence of wording.
+    """
+    in_row = [False] * len(lines)
+    start = 0
+    while start < len(lines):
+        end, size = start, 0
+        while end < len(lines) and common[end]:
+            if not known[end]:
+                size += sum(map(str.isalnum, lines[end].text)) + (LINK if lines[end].link else 0)
+            end += 1
+        if size >= LEAST:
+            in_row[start:end] = [True] * (end - start)
+        start = end + 1
+    return in_row

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tplspider.flat_page import FlatPage
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
+PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of both
 MAIN_SHARE = 0.5  # of the text that is not template: what has so much of it is the main text
 
 _CONTROLS = frozenset("button img input label select svg textarea".split())
@@ -29,27 +30,55 @@ def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> No
         if template[element] and kept[element] < 0.5 * texts.inside[element]:
             alike.setdefault(texts.kinds[element], []).append(element)
     for group in alike.values():
-        records = _records(key, template, group) if len(group) >= RECORDS else []
+        records = _records(key, texts, template, group) if len(group) >= RECORDS else []
         if len(records) >= RECORDS:
             for element in records:
                 template[element] = False
     _close(key, template)
 
 
-def _records(key: FlatPage, template: list[bool], group: list[int]) -> list[int]:
-    """Those of some elements that are records: what is template in one is in most others, too.
+def _records(
+    key: FlatPage, texts: ElementTexts, template: list[bool], group: list[int]
+) -> list[int]:
+    """Those of some elements that are records: what is template in one is in the others, too.
 
     The columns of a page are alike as well, but the one has the menu and the other has not.
     """
     labels = [
-        {key.own[n] for n in range(x, key.ends[x]) if template[n] and key.texts[n]} for x in group
+        {key.own[n]: texts.own[n] for n in range(x, key.ends[x]) if template[n] and key.texts[n]}
+        for x in group
     ]
     counts = Counter(label for inside in labels for label in inside)
     return [
         element
         for element, inside in zip(group, labels, strict=True)
-        if all(2 * counts[label] > len(group) for label in inside)
+        if 2 * sum(size for label, size in inside.items() if 2 * counts[label] > len(group))
+        >= sum(inside.values())
     ]
+
+
+def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Drop what is template amid siblings of its kind that are not: rows, entries, paragraphs.
+
+    Template comes in blocks, before and after the page's own. Where it is a row here and a row
+    there, between rows of the page's own, pages happen to have the same data.
+    """
+    kept = _kept_text(texts, template)
+    groups: dict[tuple[int, str, str | None], list[int]] = {}
+    for element in range(1, len(template)):
+        if texts.inside[element] and template[key.parents[element]]:
+            groups.setdefault(texts.kinds[element], []).append(element)
+    for group in groups.values():
+        own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
+        if len(own) < RECORDS:
+            continue
+        span = group[own[0] : own[-1] + 1]
+        whole = sum(texts.inside[element] for element in span)
+        if sum(texts.inside[group[n]] - kept[group[n]] for n in own) >= PATCHWORK * whole:
+            for element in span:
+                if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
+                    template[element] = False
+    _close(key, template)
 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:

@@ -15,6 +15,7 @@ from tplspider.template_rules import (
     accept_main_wrappers,
     drop_hollow,
     drop_labelled_data,
+    drop_patchwork,
     drop_records,
 )
 
@@ -45,10 +46,15 @@ def vote(
     texts = ElementTexts(key)
     votes = _Vote(key, mappings, texts)
     template = votes.template
-    for rule in (drop_records, drop_hollow):
-        rule(key, texts, template)
-    around = accept_common_lines(key, texts, others, votes.weights, template)
-    drop_labelled_data(key, texts, template)
+    import os
+    order = os.environ.get("ORDER", "rhlpd")
+    rules = {"r": drop_records, "h": drop_hollow, "p": drop_patchwork, "d": drop_labelled_data}
+    around = []
+    for c in order:
+        if c == "l":
+            around += accept_common_lines(key, texts, others, votes.weights, template)
+        else:
+            rules[c](key, texts, template)
     accept_main_wrappers(key, texts, template)
     return template, around
 
