@@ -96,7 +96,7 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
             and not solid[element]
             and key.tags[element] in WORDY
             and kept[element] < texts.inside[element]
-            and (key.texts[element] or not texts.named[element])
+            and (key.texts[element] or not texts.named[element] or key.tags[element] in ("ul", "ol", "dl"))
         ):
             template[element] = False
     _close(key, template)
