@@ -48,6 +48,7 @@ class FlatPage:
     texts: list[str]  # directly in the element, folded
     links: list[str]  # where it leads, this page itself being "self"
     targets: list[str]  # where it leads, by its address
+    url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
     loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
@@ -113,9 +114,10 @@ def _read_links(page: FlatPage, url: str) -> None:
         if base.get("href"):
             resolver = resolver.moved_to(base.get("href") or "")
             break
-    own = unquote(url.partition("#")[0].partition("?")[0])
+    page.url = own = unquote(url.partition("#")[0].partition("?")[0])
     path = _ENDING.sub("", _path(url)).strip("/")
-    names = sorted({path, quote(path, safe=""), unquote(path)}, key=len, reverse=True)
+    last = path.rpartition("/")[2]
+    names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
     names = [name for name in names if len(name) > 3]
     known: dict[str, tuple[str, str]] = {}
     for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:

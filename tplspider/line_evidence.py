@@ -71,23 +71,31 @@ def _common(
     others: Sequence[FlatPage],
     weights: Sequence[float],
 ) -> list[bool]:
-    """Of each line, whether most pages have it, as often as the key page has up to there."""
-    before = Counter(line.what for line, yes in zip(lines, known, strict=True) if yes)
-    votes = [0.0] * len(lines)
+    """Of each line, whether most pages have it, as often as the key page has up to there.
+
+    A page has no say on links to itself: it shows them in another way, if at all.
+    """
+    before = Counter(
+        name for line, yes in zip(lines, known, strict=True) if yes for name in line.names
+    )
+    votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, weight in zip(others, weights, strict=True):
-        left = Counter(line.what for line in page_lines(other))
+        left = Counter(name for line in page_lines(other) for name in line.names)
         left.subtract(before)
         for place, line in enumerate(lines):
-            if not known[place] and left[line.what] > 0:
-                left[line.what] -= 1
+            if known[place]:
+                continue
+            if any(left[name] > 0 for name in line.names):
+                left.subtract(line.names)
                 votes[place] += weight
                 voters[place] += 1
-    enough = SHARE * sum(weights) - 1e-9
+            elif line.target != other.url:
+                missing[place] += weight
     least = min(2, len(others))
     return [
-        yes or (vote >= enough and count >= least)
-        for yes, vote, count in zip(known, votes, voters, strict=True)
+        yes or (count >= least and vote >= SHARE * (vote + against) - 1e-9)
+        for yes, vote, against, count in zip(known, votes, missing, voters, strict=True)
     ]
 
 

@@ -23,16 +23,22 @@ _WORD = re.compile(r"\w")
 
 
 class Line(NamedTuple):
-    """What stands between two ends of a line; *link* is where it leads, if it is one link."""
+    """What stands between two ends of a line.
+
+    Of a line that is one link, *link* and *target* are where it leads, as in a FlatPage.
+    """
 
     text: str
     link: str
+    target: str
     elements: tuple[int, ...]
 
     @property
-    def what(self) -> tuple[str, str]:
-        """What makes two lines the same."""
-        return self.text, self.link
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """What makes two lines the same, any of these."""
+        if self.link == self.target:
+            return ((self.text, self.link),)
+        return (self.text, self.link), (self.text, self.target)
 
 
 def page_lines(page: FlatPage) -> list[Line]:
@@ -56,10 +62,10 @@ def page_lines(page: FlatPage) -> list[Line]:
                 while end < len(run) and run[end][2] == link:
                     end += 1
                 if link >= 0:
-                    lines.append(_line(run[start:end], page.links[link]))
+                    lines.append(_line(run[start:end], page.links[link], page.targets[link]))
                 start = end
         else:
-            lines.append(_line(run, ""))
+            lines.append(_line(run))
         run.clear()
 
     body = page.elements[0]
@@ -104,6 +110,6 @@ def page_lines(page: FlatPage) -> list[Line]:
     return [line for line in lines if _WORD.search(line.text)]
 
 
-def _line(run: list[tuple[str, int, int]], link: str) -> Line:
+def _line(run: list[tuple[str, int, int]], link: str = "", target: str = "") -> Line:
     text = fold(" ".join(part for part, _, _ in run))
-    return Line(text, link, tuple(dict.fromkeys(element for _, element, _ in run)))
+    return Line(text, link, target, tuple(dict.fromkeys(element for _, element, _ in run)))

@@ -2,8 +2,8 @@
 
 A menu leads to pages of all kinds, so the pages of a complete subdigraph may all be of other kinds
 than the key page: what every article has, and no list of articles, would be taken for its own.
-Kinds are told by the pattern of addresses; a page's place in the site is all that is known of it
-before it is loaded.
+Of a loaded page the kind shows in the classes of its elements; before a page is loaded, and where
+a site has no classes, there is the pattern of its address.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tplspider.tree import main_body
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tplspider.links import Link
     from tplspider.tree import Element
 
+NAMES = 8  # so many names in the tree of a page tell its kind ...
+SAME_NAMES = 0.8  # ... by the share of them that another page has as well
 SEQUENCE = 0.5  # for what is marked as the page before or after
 LEAST = 1.0  # a link must score as much as an address of the same depth and ending
 
@@ -123,10 +127,33 @@ def choose_witness(key: str, links: Sequence[Link], spent: Iterable[str] = ()) -
     return best
 
 
-def needs_witness(key: str, explored: Iterable[str]) -> bool:
-    """Whether no explored page is of the key page's kind, given the identities of all."""
-    pattern = Pattern(key)
-    return not any(is_kin(pattern, Pattern(identity)) for identity in explored)
+@dataclass(frozen=True)
+class Kind:
+    """What tells the kind of a loaded page: its address, and the names in its tree."""
+
+    identity: str
+    names: frozenset[tuple[str, str]]  # tags with their classes
+
+
+def read_kind(root: Element, identity: str) -> Kind:
+    """The kind of the page with this tree."""
+    elements = main_body(root).iter("*")
+    named = ((str(element.tag), element.get("class")) for element in elements)
+    return Kind(identity, frozenset((tag, name) for tag, name in named if name))
+
+
+def needs_witness(key: Kind, explored: Iterable[Kind]) -> bool:
+    """Whether no explored page is of the key page's kind.
+
+    A page of its kind has an address like its own, and nearly all of its names. An index of whole
+    articles has their names as well; an article on the first level has an address like a menu's.
+    """
+    pattern = Pattern(key.identity)
+    enough = SAME_NAMES * len(key.names) if len(key.names) >= NAMES else 0
+    return not any(
+        len(key.names & page.names) >= enough and is_kin(pattern, Pattern(page.identity))
+        for page in explored
+    )
 
 
 def _same_directories(ours: list[str], theirs: list[str]) -> bool:
