@@ -26,6 +26,8 @@ _LAYOUT = frozenset(
     " td".split()
 )
 _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
+# Judged whole, by all the text in them: a token that two programs share is no template.
+_WHOLE = frozenset("code math pre textarea".split())
 _NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
@@ -191,9 +193,17 @@ def _path(url: str) -> str:
 def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
     """Give elements and subtrees their numbers in the vocabulary, last to first."""
     own, subtrees = vocabulary.own, vocabulary.subtrees
+    texts = page.texts
+    if not _WHOLE.isdisjoint(page.tags):
+        texts = [
+            " ".join(filter(None, page.texts[element : page.ends[element]]))
+            if tag in _WHOLE
+            else text
+            for element, (tag, text) in enumerate(zip(page.tags, page.texts, strict=True))
+        ]
     page.own = numbers = [
         own.setdefault((tag, text, link) if text or link else tag, len(own))
-        for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
+        for tag, text, link in zip(page.tags, texts, page.links, strict=True)
     ]
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
     for element in range(len(numbers) - 1, -1, -1):

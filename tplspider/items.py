@@ -54,3 +54,7 @@ class PageTemplate:
     content_text: str
     not_template: list[str]
     template_share: float
+    evidence: int = 0
+    main_text: str = ""
+    main_html: str = ""
+    title: str = ""

@@ -86,7 +86,7 @@ class ValidationPipeline:
         return _size_fault(item)
 
     def _template_fault(self, item: PageTemplate) -> str:
-        if not item.members:
+        if not item.members and (item.evidence or item.template_share):
             return "a template that no other page tells of"
         if not {identity(url) for url in item.members} <= self._seats.keys():
             return "its members are not the candidates"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gc
 import logging
-import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from tplspider.element_paths import element_paths
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.items import PageTemplate
-from tplspider.own_parts import own_parts, part_html, part_lines, without_parts
+from tplspider.main_part import find_main_part
+from tplspider.own_parts import own_parts, part_html, without_parts
+from tplspider.page_level import main_text_of_page
+from tplspider.page_title import page_title, title_of
 from tplspider.template_vote import vote
-from tplspider.tree import find_all, parse_html
+from tplspider.text_lines import lines_of_parts
+from tplspider.tree import parse_html
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
@@ -23,9 +27,6 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-
-_LONGEST_PATH = 1000  # characters
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,16 @@ class PageSource:
 class Comparison:
     """A key page and, of each element of its body, whether it is template.
 
-    *loose* are elements that are template and have text directly inside that is not.
+    *loose* are elements that are template and have text directly inside that is not; *data* are
+    parts that the page has because of what it is about, such as links to the pages before and after.
     """
 
     key: FlatPage
     template: list[bool]
     loose: list[int]
+    data: list[int] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)  # addresses of those that told something
+    titles: list[str] = field(default_factory=list)  # of the same
 
     @property
     def outermost(self) -> list[int]:
@@ -58,46 +63,83 @@ class Comparison:
 
 
 def extract_template(
-    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
-) -> PageTemplate | None:
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
+) -> PageTemplate:
     """The template of the key page and what is left of it, given pages that share the template.
 
-    None if no page tells anything about the key page: without another page there is no evidence.
+    The pages are taken in the order they are given, up to *most* that tell something about the key
+    page. Where none does there is no evidence: all of the page is content.
     Raises TimeoutError when comparing the pages takes longer than *seconds*.
     """
-    pages = list(pages)
-    comparison = compare(key, pages, seconds=seconds)
+    comparison = compare(key, pages, seconds=seconds, most=most)
     if comparison is None:
-        why = (
-            "the others are copies of it, or have nothing in common with it" if pages else "no page"
-        )
-        logger.warning("No template for %s, compared with %d pages: %s", key.url, len(pages), why)
-        return None
+        logger.warning("No template for %s: no page tells anything about it", key.url)
+        return _without_evidence(key)
     flat = comparison.key
-    outermost = comparison.outermost
-    content = own_parts(flat, outermost, comparison.loose)
+    outermost, loose = comparison.outermost, comparison.loose
+    content = own_parts(flat, outermost, loose)
+    body = flat.elements[0]
+    own = {flat.elements[number] for number in outermost}
+    own_words = {flat.elements[number] for number in loose}
+    main = find_main_part(flat, comparison.template, loose, comparison.data)
+    found = PageTemplate(
+        key_url=key.url,
+        members=comparison.pages,
+        not_template=element_paths(flat, outermost),
+        content_html="\n".join(map(part_html, content)),
+        content_text="\n".join(lines_of_parts(body, own, own_words, ())),
+        template_html="",
+        template_share=round(sum(comparison.template) / len(comparison.template), 4),
+        evidence=len(comparison.pages),
+        main_text="\n".join(main.lines()),
+        title=page_title(flat, comparison.titles),
+    )
+    # The last things: they change the tree.
+    found.main_html = main.take_html()
+    found.template_html = without_parts(flat, outermost, loose)
+    return found
+
+
+def _without_evidence(key: PageSource) -> PageTemplate:
+    """What can be said of a page by itself."""
+    flat = flatten(parse_html(key.html), key.url, Vocabulary())
+    body = flat.elements[0]
+    content_text = "\n".join(lines_of_parts(body, {body}, (), ()))
+    content_html = part_html(body)
     return PageTemplate(
         key_url=key.url,
-        members=[page.url for page in pages],
-        not_template=_paths(flat, outermost),
-        content_html="\n".join(map(part_html, content)),
-        content_text="\n".join(line for part in content for line in part_lines(part)),
-        # The last thing: it changes the tree.
-        template_html=without_parts(flat, outermost, comparison.loose),
-        template_share=round(sum(comparison.template) / len(comparison.template), 4),
+        members=[],
+        not_template=[],
+        content_html=content_html,
+        content_text=content_text,
+        template_html="",
+        template_share=0.0,
+        evidence=0,
+        main_text=main_text_of_page(key.html) or content_text,
+        main_html=content_html,
+        title=page_title(flat, []),
     )
 
 
 def compare(
-    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
 ) -> Comparison | None:
     """Which elements of the key page are template; None if there is no evidence.
 
     A page that is the key page once more proves nothing, and neither does one that has nothing in
-    common with it but its ``body``: an empty page, or something that is no HTML.
+    common with it but its ``body``: an empty page, or something that is no HTML. After *most*
+    pages that tell something, the others are not looked at.
     """
     with _without_collector():
-        return _compare(key, pages, _time_limit(seconds))
+        return _compare(key, pages, _time_limit(seconds), most)
 
 
 def _time_limit(seconds: float | None) -> Callable[[], None]:
@@ -112,13 +154,19 @@ def _time_limit(seconds: float | None) -> Callable[[], None]:
 
 
 def _compare(
-    key: PageSource, pages: Iterable[PageSource], check_time: Callable[[], None]
+    key: PageSource,
+    pages: Iterable[PageSource],
+    check_time: Callable[[], None],
+    most: int | None,
 ) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
-    mappings = []
-    others = []
+    mappings: list[list[int]] = []
+    others: list[FlatPage] = []
+    urls: list[str] = []
     for page in pages:
+        if len(others) == most:
+            break
         check_time()
         other = flatten(parse_html(page.html), page.url, vocabulary)
         mapping = TreeMapping(flat, other, check_time).mapped
@@ -133,10 +181,11 @@ def _compare(
             continue
         mappings.append(mapping)
         others.append(other)
+        urls.append(page.url)
     if not mappings:
         return None
     check_time()
-    template, around = vote(flat, others, mappings)
+    votes = vote(flat, others, mappings)
 
     def is_own(element: int) -> bool:
         """Whether most of the pages that have the element have another text in it."""
@@ -147,8 +196,11 @@ def _compare(
         ]
         return 2 * texts.count(flat.loose[element]) <= len(texts)
 
-    loose = [element for element in flat.loose if template[element] and is_own(element)]
-    return Comparison(flat, template, sorted({*loose, *around}))
+    template = votes.template
+    loose = {element for element in flat.loose if template[element] and is_own(element)}
+    loose.update(element for element in votes.around if template[element])
+    titles = [title_of(other) for other in others]
+    return Comparison(flat, template, sorted(loose), votes.data, urls, titles)
 
 
 @contextmanager
@@ -161,51 +213,3 @@ def _without_collector() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
-    """The XPaths of some elements (lxml's ``getpath`` counts siblings again for each)."""
-    top = page.elements[0]
-    paths = {0: top.getroottree().getpath(top)}
-    steps: dict[int, str] = {}
-
-    def path(element: int) -> str:
-        above = []
-        while element not in paths:
-            above.append(element)
-            element = page.parents[element]
-        found = paths[element]
-        for inner in reversed(above):
-            if inner not in steps:
-                _name_steps(page, page.parents[inner], steps)
-            if found:
-                found = f"{found}/{steps[inner]}" if len(found) < _LONGEST_PATH else ""
-            paths[inner] = found
-        return found
-
-    found = [path(element) for element in wanted]
-    if "" not in found:
-        return found
-    # Thousands of elements deep, paths would fill the memory: a place in the document does it, too.
-    places = {element: place for place, element in enumerate(find_all(top, "*"), 1)}
-    return [
-        short or f"(//*)[{places[page.elements[element]]}]"
-        for short, element in zip(found, wanted, strict=True)
-    ]
-
-
-def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
-    """The last step of the XPath of each child of an element."""
-    children = page.children[parent]
-    tags = [page.tags[child] for child in children]
-    counts: dict[str, int] = {}
-    places = None
-    for child, tag in zip(children, tags, strict=True):
-        counts[tag] = counts.get(tag, 0) + 1
-        if _PLAIN_NAME.fullmatch(tag):
-            steps[child] = f"{tag}[{counts[tag]}]"
-            continue
-        if places is None:  # a name like o:p is none in XPath: count all siblings
-            siblings = page.elements[parent].iterchildren("*")
-            places = {sibling: place for place, sibling in enumerate(siblings, 1)}
-        steps[child] = f"*[{places[page.elements[child]]}]"

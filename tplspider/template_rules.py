@@ -102,12 +102,15 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
     _close(key, template)
 
 
-def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+def drop_labelled_data(
+    key: FlatPage, texts: ElementTexts, template: list[bool]
+) -> list[int]:
     """Drop the smallest blocks of some words and links that no other page has.
 
     "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the
-    same words everywhere, but they are there because of what the page has.
+    same words everywhere, but they are there because of what the page has. They are returned.
     """
+    dropped = []
     count = len(template)
     links, common, label, others, linked = ([0] * count for _ in range(5))
     in_link = [False] * count
@@ -134,7 +137,9 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             holds_one[key.parents[element]] = True
         if labelled and not holds_one[element]:
             template[element] = False
+            dropped.append(element)
     _close(key, template)
+    return dropped
 
 
 def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:

@@ -7,6 +7,7 @@ page: it says nothing about what is inside them. The more alike a page, the more
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
@@ -36,27 +37,33 @@ _FRAME = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What came of the vote and of the rules.
+
+    *around* are elements that are template for what is in them, and have words of the page's own;
+    *data* are parts that pages have because of what they are about, labelled alike on all.
+    """
+
+    template: list[bool]
+    around: list[int]
+    data: list[int]
+
+
 def vote(
     key: FlatPage, others: Sequence[FlatPage], mappings: Sequence[Sequence[int]]
-) -> tuple[list[bool], list[int]]:
-    """Of each element of the key page, whether it is template, given its mappings to pages.
-
-    And the elements that are, and have words of the page's own directly inside.
-    """
+) -> Votes:
+    """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
     votes = _Vote(key, mappings, texts)
     template = votes.template
-    import os
-    order = os.environ.get("ORDER", "rhlpd")
-    rules = {"r": drop_records, "h": drop_hollow, "p": drop_patchwork, "d": drop_labelled_data}
-    around = []
-    for c in order:
-        if c == "l":
-            around += accept_common_lines(key, texts, others, votes.weights, template)
-        else:
-            rules[c](key, texts, template)
+    drop_records(key, texts, template)
+    drop_hollow(key, texts, template)
+    around = accept_common_lines(key, texts, others, votes.weights, template)
+    drop_patchwork(key, texts, template)
+    data = drop_labelled_data(key, texts, template)
     accept_main_wrappers(key, texts, template)
-    return template, around
+    return Votes(template, around, data)
 
 
 class _Vote:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from tplspider.common_subsequence import common_subsequence
+from tplspider.element_names import likeness, name_of
+from tplspider.subtree_bags import SubtreeBags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tplspider.element_names import Name
     from tplspider.flat_page import FlatPage
-    from tplspider.tree import Element
-
-Name = tuple[str | None, str | None]  # id and class
 
 _MOST_PAIRS = 2500
-_SAMPLE = 512
 
 
 class TreeMapping:
@@ -33,8 +31,8 @@ class TreeMapping:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
-        self._bags: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]] = ({}, {})
-        self._samples: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+        self._inside = SubtreeBags(key)
+        self._inside_other = SubtreeBags(other)
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
@@ -134,7 +132,7 @@ class TreeMapping:
         key, other = self.key, self.other
         alike, inside = self._index(left, right)
         theirs = [other.subtrees[y] for y in right]
-        likeness: dict[Name, list[float | None]] = {}
+        likenesses: dict[Name, list[float | None]] = {}
         weights = []
         for x in left:
             row: dict[int, float] = {}
@@ -147,17 +145,17 @@ class TreeMapping:
             subtree, size = key.subtrees[x], key.ends[x] - x
             shared: dict[int, int] = {}
             if size > 1 and inside:
-                for what in self._bag(0, x):
+                for what in self._inside.bag(x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
-            name = _name(key.elements[x])
-            like = likeness.get(name)
+            name = name_of(key.elements[x])
+            like = likenesses.get(name)
             if like is None:
-                like = likeness[name] = [None] * len(right)
+                like = likenesses[name] = [None] * len(right)
             for j in places:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = _likeness(name, _name(other.elements[right[j]]))
+                    like[j] = weight = likeness(name, name_of(other.elements[right[j]]))
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
@@ -180,43 +178,17 @@ class TreeMapping:
             if other.links[y]:
                 alike.setdefault(_place(other, y), []).append(j)
             if other.ends[y] > y + 1:
-                for own in self._bag(1, y):
+                for own in self._inside_other.bag(y):
                     inside.setdefault(own, []).append(j)
         return alike, inside
 
-    def _bag(self, side: int, element: int) -> frozenset[int]:
-        """What is in a subtree; of a large one a sample, the same on both sides."""
-        bags = self._bags[side]
-        found = bags.get(element)
-        if found is None:
-            page = (self.key, self.other)[side]
-            start, end = element + 1, page.ends[element]
-            rarity = ((end - start) // _SAMPLE).bit_length()
-            if rarity > 1:
-                places = self._sample(side, rarity)
-                first = bisect_left(places, start)
-                inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
-            else:
-                inside = page.own[start:end]
-            found = bags[element] = frozenset(inside)
-        return found
-
-    def _sample(self, side: int, rarity: int) -> list[int]:
-        """The elements that are taken for a sample of one in 2 ** *rarity*."""
-        samples = self._samples[side]
-        if rarity not in samples:
-            page = (self.key, self.other)[side]
-            mask = (1 << rarity) - 1
-            samples[rarity] = [
-                x for x, own in enumerate(page.own) if not (own * 2654435761 >> 16) & mask
-            ]
-        return samples[rarity]
-
     def _same(self, a: int, b: int) -> bool:
-        """Whether two elements with the same tag have the same text and lead to the same place."""
+        """Whether two links with the same tag have the same text and lead to the same place."""
         key, other = self.key, self.other
-        return key.texts[a] == other.texts[b] and (
-            key.links[a] == other.links[b] or key.targets[a] == other.targets[b]
+        return (
+            key.links[a] != ""
+            and key.texts[a] == other.texts[b]
+            and (key.links[a] == other.links[b] or key.targets[a] == other.targets[b])
         )
 
     def _go_together(self, a: int, b: int) -> bool:
@@ -224,7 +196,7 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and _likeness(_name(key.elements[a]), _name(other.elements[b])) >= 0
+            and likeness(name_of(key.elements[a]), name_of(other.elements[b])) >= 0
         )
 
 
@@ -235,33 +207,3 @@ def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
 
 def _places(page: FlatPage, elements: list[int]) -> list[object]:
     return [_place(page, x) if page.links[x] else page.own[x] for x in elements]
-
-
-def _name(element: Element) -> Name:
-    return element.get("id"), element.get("class")
-
-
-def _likeness(ours: Name, theirs: Name) -> float:
-    """How much ids and classes speak for a pair of elements; negative: they speak against it."""
-    if ours == theirs:
-        return 0.4 if ours[0] else 0.2
-    likeness = 0.0
-    if ours[0] == theirs[0]:
-        likeness = 0.2 if ours[0] else 0.0
-    elif ours[0] and theirs[0] and not _alike(ours[0], theirs[0]):
-        return -1
-    if ours[1] == theirs[1]:
-        likeness += 0.2
-    elif ours[1] and theirs[1]:
-        x, y = set(ours[1].split()), set(theirs[1].split())
-        likeness += 0.2 * len(x & y) / (len(x | y) or 1)
-    return likeness
-
-
-def _alike(x: str, y: str) -> bool:
-    """Whether two ids are of one kind, such as post-12 and post-34."""
-    for mark in "-_:":
-        head, found, _ = x.partition(mark)
-        if found and y.startswith(head + mark):
-            return True
-    return x.rstrip("0123456789") == y.rstrip("0123456789")
