@@ -1,15 +1,32 @@
-"""The main part of a page: what a reader came for, within what is not template."""
+"""The main part of a page: what a reader came for, within what is not template.
+
+What is not template is known by evidence. Within it, the main part is where the running text is;
+beside it stand leftovers, which the page has for getting about: a breadcrumb, the pages before and
+after, its own contents, tags. Where a page is a list of links, those are what it is about.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
 from tplspider.own_parts import TAKEN_OUT, own_parts, part_html
+from tplspider.page_lines import page_lines
 from tplspider.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
     from tplspider.flat_page import FlatPage
+    from tplspider.page_lines import Line
+
+MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
+SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
+LINK_WEIGHT = 0.2  # of text in links, where there is other text
+
+_WORD = re.compile(r"\w")
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 
 
 @dataclass(slots=True)
@@ -33,7 +50,6 @@ class MainPart:
 
     def take_html(self) -> str:
         """Its HTML; what is left out is taken out of the tree."""
-        from lxml import etree
         parts = own_parts(self.page, self.elements, self.loose)
         for number in self.without:
             self.page.elements[number].tag = TAKEN_OUT
@@ -44,10 +60,112 @@ class MainPart:
 def find_main_part(
     page: FlatPage, template: list[bool], loose: list[int], data: list[int]
 ) -> MainPart:
-    """The main part."""
-    outermost = [
-        element
-        for element, parent in enumerate(page.parents)
-        if parent >= 0 and not template[element] and template[parent]
+    """The main part, given what is template and which parts are *data* with a common label."""
+    words_of_own = {*loose}
+    lines = [
+        line
+        for line in page_lines(page)
+        if any(not template[n] or n in words_of_own for n in line.elements)
     ]
-    return MainPart(page, outermost, loose)
+    leftovers = _leftovers(page, lines, data)
+    kept, dropped = [0] * len(template), [0] * len(template)
+    for line, leftover in zip(lines, leftovers, strict=True):
+        for element in line.elements:
+            (dropped if leftover else kept)[element] = 1
+    words_of_own -= {n for n in loose if dropped[n] and not kept[n]}
+    kept, dropped = _sums(page, kept), _sums(page, dropped)
+    elements, without = [], []
+    for element in range(1, len(template)):
+        parent = page.parents[element]
+        if template[element]:
+            continue
+        if template[parent] and (kept[element] or not dropped[element]):
+            elements.append(element)
+        elif (dropped[element] and not kept[element]) or _is_pilcrow(page, element):
+            without.append(element)
+    return MainPart(page, elements, sorted(words_of_own), without)
+
+
+def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
+    """Of each line of the page's own, whether it is a leftover."""
+    sizes = [sum(map(str.isalnum, line.text)) for line in lines]
+    in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
+    is_list = 2 * in_links > sum(sizes)
+    weights = [
+        size if is_list else size * (1 - (1 - LINK_WEIGHT) * line.linked)
+        for size, line in zip(sizes, lines, strict=True)
+    ]
+    start, end = _main_element(page, lines, weights)
+    leftover = [False] * len(lines)
+    for element in data:
+        inside = [n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]]
+        if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
+            for n in inside:
+                leftover[n] = True
+    for n, line in enumerate(lines):
+        if line.link.startswith("self?#") and len(line.link) > 6:
+            near = lines[max(n - 1, 0) : n + 2]
+            leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
+    if is_list:
+        return leftover
+    outside: dict[int, float] = {}
+    parts = [_outermost_outside(page, line.elements[0], start, end) for line in lines]
+    for part, weight in zip(parts, weights, strict=True):
+        outside[part] = outside.get(part, 0) + weight
+    for n, line in enumerate(lines):
+        if parts[n] >= 0 and outside[parts[n]] < SHORT and not _in_heading(page, line):
+            leftover[n] = True
+    main = [n for n, part in enumerate(parts) if part < 0]
+    texts = [n for n in main if lines[n].linked < 0.5]
+    if texts:
+        for n in main:
+            if (n < texts[0] or n > texts[-1]) and not _in_heading(page, lines[n]):
+                leftover[n] = True
+    return leftover
+
+
+def _main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tuple[int, int]:
+    """Where the main part is: the element that has most of the text, from the top down."""
+    inside = [0.0] * len(page.tags)
+    for line, weight in zip(lines, weights, strict=True):
+        inside[line.elements[0]] += weight
+    for element in range(len(inside) - 1, 0, -1):
+        inside[page.parents[element]] += inside[element]
+    main = 0
+    while children := [
+        child for child in page.children[main] if inside[child] >= MAIN_SHARE * inside[main] > 0
+    ]:
+        main = children[0]
+    return main, page.ends[main]
+
+
+def _outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
+    """The largest element round one that does not hold the main part; -1 in the main part."""
+    if start <= element < end:
+        return -1
+    found = element
+    while (parent := page.parents[found]) >= 0 and not parent <= start < page.ends[parent]:
+        found = parent
+    return found
+
+
+def _in_heading(page: FlatPage, line: Line) -> bool:
+    element = line.elements[0]
+    while element >= 0:
+        if page.tags[element] in _HEADINGS:
+            return True
+        element = page.parents[element]
+    return False
+
+
+def _is_pilcrow(page: FlatPage, element: int) -> bool:
+    """Whether an element is a link to a place on the page, without a word."""
+    return page.links[element].startswith("self?#") and not _WORD.search(page.texts[element])
+
+
+def _sums(page: FlatPage, values: list[int]) -> list[int]:
+    """Of each element, the sum of the values in its subtree."""
+    sums = values[:]
+    for element in range(len(sums) - 1, 0, -1):
+        sums[page.parents[element]] += sums[element]
+    return sums

@@ -32,6 +32,7 @@ class Line(NamedTuple):
     link: str
     target: str
     elements: tuple[int, ...]
+    linked: float = 0.0  # the share of the text in links
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
@@ -112,4 +113,8 @@ def page_lines(page: FlatPage) -> list[Line]:
 
 def _line(run: list[tuple[str, int, int]], link: str = "", target: str = "") -> Line:
     text = fold(" ".join(part for part, _, _ in run))
-    return Line(text, link, target, tuple(dict.fromkeys(element for _, element, _ in run)))
+    elements = tuple(dict.fromkeys(element for _, element, _ in run))
+    if link:
+        return Line(text, link, target, elements, 1.0)
+    linked = sum(len(part) for part, _, in_link in run if in_link >= 0)
+    return Line(text, link, target, elements, linked / sum(len(part) for part, _, _ in run))
