@@ -118,9 +118,10 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
     main = [n for n, part in enumerate(parts) if part < 0]
     texts = [n for n in main if lines[n].linked < 0.5]
     if texts:
-        for n in main:
-            if (n < texts[0] or n > texts[-1]) and not _in_heading(page, lines[n]):
-                leftover[n] = True
+        for edge in ([n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]):
+            if sum(sizes[n] for n in edge) < SHORT:
+                for n in edge:
+                    leftover[n] = leftover[n] or not _in_heading(page, lines[n])
     return leftover
 
 
@@ -132,11 +133,19 @@ def _main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tu
     for element in range(len(inside) - 1, 0, -1):
         inside[page.parents[element]] += inside[element]
     main = 0
-    while children := [
-        child for child in page.children[main] if inside[child] >= MAIN_SHARE * inside[main] > 0
-    ]:
-        main = children[0]
+    while inside[main] > 0:
+        children = [child for child in page.children[main] if inside[child]]
+        best = max(children, key=lambda child: inside[child], default=main)
+        if best == main or inside[best] < MAIN_SHARE * inside[main]:
+            break
+        if any(child != best and _kind(page, child) == _kind(page, best) for child in children):
+            break  # one of several of its kind: an entry, a paragraph
+        main = best
     return main, page.ends[main]
+
+
+def _kind(page: FlatPage, element: int) -> tuple[str, str | None]:
+    return page.tags[element], page.elements[element].get("class")
 
 
 def _outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
