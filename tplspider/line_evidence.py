@@ -26,6 +26,7 @@ LINK = 5  # so many more for a line that is a link to the same place
 
 def accept_common_lines(
     key: FlatPage,
+    lines: list[Line],
     texts: ElementTexts,
     others: Sequence[FlatPage],
     weights: Sequence[float],
@@ -38,7 +39,6 @@ def accept_common_lines(
     Returned are the elements that have become template for what is in them, and whose own words
     are not.
     """
-    lines = page_lines(key)
     known = [all(template[element] for element in line.elements) for line in lines]
     common = _common(lines, known, others, weights)
     in_row = _in_rows(lines, known, common)
@@ -75,22 +75,24 @@ def _common(
 
     A page has no say on links to itself: it shows them in another way, if at all.
     """
-    before = Counter(
-        name for line, yes in zip(lines, known, strict=True) if yes for name in line.names
-    )
+    if all(known):
+        return known
+    names = [line.names for line in lines]
+    before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
+    unknown = [place for place, yes in enumerate(known) if not yes]
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, weight in zip(others, weights, strict=True):
         left = Counter(name for line in page_lines(other) for name in line.names)
         left.subtract(before)
-        for place, line in enumerate(lines):
-            if known[place]:
-                continue
-            if any(left[name] > 0 for name in line.names):
-                left.subtract(line.names)
+        for place in unknown:
+            which = names[place]
+            if left.get(which[0], 0) > 0 or left.get(which[-1], 0) > 0:
+                for name in which:
+                    left[name] -= 1
                 votes[place] += weight
                 voters[place] += 1
-            elif line.target != other.url:
+            elif lines[place].target != other.url:
                 missing[place] += weight
     least = min(2, len(others))
     return [

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.own_parts import TAKEN_OUT, own_parts, part_html
-from tplspider.page_lines import page_lines
 from tplspider.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
@@ -58,13 +57,17 @@ class MainPart:
 
 
 def find_main_part(
-    page: FlatPage, template: list[bool], loose: list[int], data: list[int]
+    page: FlatPage,
+    page_lines: list[Line],
+    template: list[bool],
+    loose: list[int],
+    data: list[int],
 ) -> MainPart:
     """The main part, given what is template and which parts are *data* with a common label."""
     words_of_own = {*loose}
     lines = [
         line
-        for line in page_lines(page)
+        for line in page_lines
         if any(not template[n] or n in words_of_own for n in line.elements)
     ]
     leftovers = _leftovers(page, lines, data)

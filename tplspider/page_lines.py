@@ -15,6 +15,7 @@ from tplspider.tree import fold
 
 if TYPE_CHECKING:
     from tplspider.flat_page import FlatPage
+    from tplspider.tree import Element
 
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
@@ -53,6 +54,17 @@ def page_lines(page: FlatPage) -> list[Line]:
     def end_line() -> None:
         if not run:
             return
+        if len(run) == 1:  # as most of them, and there may be many
+            ((text, element, link),) = run
+            run.clear()
+            if not _WORD.search(text):
+                return
+            at = (element,)
+            if link >= 0:
+                lines.append(Line(fold(text), page.links[link], page.targets[link], at, 1.0))
+            else:
+                lines.append(Line(fold(text), "", "", at, 0.0))
+            return
         if any(link >= 0 for _, _, link in run) and not any(
             link < 0 and _WORD.search(text) for text, _, link in run
         ):
@@ -70,30 +82,34 @@ def page_lines(page: FlatPage) -> list[Line]:
         run.clear()
 
     body = page.elements[0]
-    number = {element: n for n, element in enumerate(page.elements)}
+    number = dict(zip(page.elements, range(len(page.elements)), strict=True))
     # Each node with its text, and its tail once the next node is not inside it any more.
-    stack: list[tuple[object, int, int]] = []
-    holder, link, hidden = 0, -1, False
+    stack: list[tuple[Element, bool, int, int]] = []
+    holder, link = 0, -1
+
+    def close() -> None:
+        nonlocal holder, link
+        closing, ends_line, holder, link = stack.pop()
+        if ends_line:
+            end_line()
+        tail = closing.tail if stack else None  # what is after the body is not in it
+        if tail and holder >= 0 and not tail.isspace():
+            run.append((tail, holder, link))
+
     for node in body.iter():
-        parent = node.getparent() if node is not body else None
-        while stack and stack[-1][0] is not parent:
-            closing, outer, outer_link = stack.pop()
-            tag = closing.tag  # type: ignore[attr-defined]
-            if tag in _ENDS_LINE:
-                end_line()
-            holder, link = outer, outer_link
-            tail = closing.tail  # type: ignore[attr-defined]
-            if tail and outer >= 0 and not tail.isspace():
-                run.append((tail, outer, link))
-        stack.append((node, holder, link))
+        if stack:
+            parent = node.getparent()
+            while stack[-1][0] is not parent:
+                close()
         tag = node.tag
-        if not isinstance(tag, str) or tag in _HIDDEN or node not in number:
-            holder = -1
-            continue
+        ends_line = tag in _ENDS_LINE
+        stack.append((node, ends_line, holder, link))
         if holder < 0:
             continue
-        holder = number[node]
-        if tag in _ENDS_LINE:
+        holder = number.get(node, -1) if tag not in _HIDDEN else -1
+        if holder < 0:
+            continue
+        if ends_line:
             end_line()
         if tag in _LINKS and page.links[holder]:
             link = holder
@@ -101,12 +117,7 @@ def page_lines(page: FlatPage) -> list[Line]:
         if text and not text.isspace():
             run.append((text, holder, link))
     while stack:
-        closing, outer, outer_link = stack.pop()
-        if closing.tag in _ENDS_LINE:  # type: ignore[attr-defined]
-            end_line()
-        tail = closing.tail if stack else None  # type: ignore[attr-defined]
-        if tail and outer >= 0 and not tail.isspace():
-            run.append((tail, outer, outer_link))
+        close()
     end_line()
     return [line for line in lines if _WORD.search(line.text)]
 

@@ -25,6 +25,8 @@ from tplspider.tree_mapping import TreeMapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tplspider.page_lines import Line
+
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +51,7 @@ class Comparison:
     template: list[bool]
     loose: list[int]
     data: list[int] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)  # of the key page
     pages: list[str] = field(default_factory=list)  # addresses of those that told something
     titles: list[str] = field(default_factory=list)  # of the same
 
@@ -85,7 +88,7 @@ def extract_template(
     body = flat.elements[0]
     own = {flat.elements[number] for number in outermost}
     own_words = {flat.elements[number] for number in loose}
-    main = find_main_part(flat, comparison.template, loose, comparison.data)
+    main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
     found = PageTemplate(
         key_url=key.url,
         members=comparison.pages,
@@ -95,9 +98,10 @@ def extract_template(
         template_html="",
         template_share=round(sum(comparison.template) / len(comparison.template), 4),
         evidence=len(comparison.pages),
-        main_text="\n".join(main.lines()),
         title=page_title(flat, comparison.titles),
     )
+    is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
+    found.main_text = found.content_text if is_all else "\n".join(main.lines())
     # The last things: they change the tree.
     found.main_html = main.take_html()
     found.template_html = without_parts(flat, outermost, loose)
@@ -200,7 +204,9 @@ def _compare(
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
     titles = [title_of(other) for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, urls, titles)
+    return Comparison(
+        flat, template, sorted(loose), votes.data, votes.lines, urls, titles
+    )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
 from tplspider.line_evidence import accept_common_lines
+from tplspider.page_lines import page_lines
 from tplspider.template_rules import (
     accept_main_wrappers,
     drop_hollow,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.flat_page import FlatPage
+    from tplspider.page_lines import Line
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
 HALF = 0.5  # ... or, if it is part of the page's frame, so many of them
@@ -48,6 +50,7 @@ class Votes:
     template: list[bool]
     around: list[int]
     data: list[int]
+    lines: list[Line]  # of the key page
 
 
 def vote(
@@ -59,11 +62,12 @@ def vote(
     template = votes.template
     drop_records(key, texts, template)
     drop_hollow(key, texts, template)
-    around = accept_common_lines(key, texts, others, votes.weights, template)
+    lines = page_lines(key)
+    around = accept_common_lines(key, lines, texts, others, votes.weights, template)
     drop_patchwork(key, texts, template)
     data = drop_labelled_data(key, texts, template)
     accept_main_wrappers(key, texts, template)
-    return Votes(template, around, data)
+    return Votes(template, around, data, lines)
 
 
 class _Vote:
