@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tplspider.flat_page import FlatPage
     from tplspider.page_lines import Line
 
-SHARE = 2 / 3  # of the pages, by weight, that must have a line
+SHARE = 0.75  # of the pages, by weight, that must have a line
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
 LINK = 5  # so many more for a line that is a link to the same place
 
@@ -118,3 +118,42 @@ def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[b
             in_row[start:end] = [True] * (end - start)
         start = end + 1
     return in_row
+
+
+def drop_sandwiched(
+    key: FlatPage, lines: list[Line], texts: ElementTexts, template: list[bool]
+) -> list[int]:
+    """Drop rows of template that are words, not links, between lines of the page's own.
+
+    With one page to compare with, nobody can tell what both happen to have from what all pages
+    have; but template stands before the page's own and after it.
+    Returned are elements that stay template for what is in them, and whose words are dropped.
+    """
+    known = [all(template[element] for element in line.elements) for line in lines]
+    dropped, kept = [0] * len(template), [0] * len(template)
+    start = 0
+    while start < len(lines):
+        end = start + 1
+        while end < len(lines) and known[end] == known[start]:
+            end += 1
+        row = lines[start:end]
+        linked = sum(line.linked * len(line.text) for line in row)
+        between = known[start] and 0 < start and end < len(lines)
+        into = dropped if between and 2 * linked < sum(len(x.text) for x in row) else kept
+        if known[start]:
+            for line in row:
+                for element in line.elements:
+                    into[element] = 1
+        start = end
+    holders = [element for element, yes in enumerate(dropped) if yes]
+    kept = texts.sum(kept)
+    around = []
+    for element in holders:
+        if kept[element]:
+            around.append(element)
+        else:
+            template[element] = False
+    for element in range(1, len(template)):
+        if template[element] and not template[key.parents[element]]:
+            template[element] = False
+    return around

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
-from tplspider.line_evidence import accept_common_lines
+from tplspider.line_evidence import accept_common_lines, drop_sandwiched
 from tplspider.page_lines import page_lines
 from tplspider.template_rules import (
     accept_main_wrappers,
@@ -65,6 +65,8 @@ def vote(
     lines = page_lines(key)
     around = accept_common_lines(key, lines, texts, others, votes.weights, template)
     drop_patchwork(key, texts, template)
+    if len(others) == 1:
+        around += drop_sandwiched(key, lines, texts, template)
     data = drop_labelled_data(key, texts, template)
     accept_main_wrappers(key, texts, template)
     return Votes(template, around, data, lines)
