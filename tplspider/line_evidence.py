@@ -79,11 +79,12 @@ def _common(
         return known
     names = [line.names for line in lines]
     before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
+    wanted = {line.text for line, yes in zip(lines, known, strict=True) if not yes}
     unknown = [place for place, yes in enumerate(known) if not yes]
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, weight in zip(others, weights, strict=True):
-        left = Counter(name for line in page_lines(other) for name in line.names)
+        left = Counter(name for line in page_lines(other, wanted) for name in line.names)
         left.subtract(before)
         for place in unknown:
             which = names[place]

@@ -101,7 +101,9 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
     start, end = _main_element(page, lines, weights)
     leftover = [False] * len(lines)
     for element in data:
-        inside = [n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]]
+        inside = [
+            n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]
+        ]
         if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
             for n in inside:
                 leftover[n] = True

@@ -14,6 +14,8 @@ from tplspider.text_lines import BLOCKS, CELLS
 from tplspider.tree import fold
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from tplspider.flat_page import FlatPage
     from tplspider.tree import Element
 
@@ -43,8 +45,8 @@ class Line(NamedTuple):
         return (self.text, self.link), (self.text, self.target)
 
 
-def page_lines(page: FlatPage) -> list[Line]:
-    """The visible lines of a page, in document order.
+def page_lines(page: FlatPage, wanted: Container[str] | None = None) -> list[Line]:
+    """The visible lines of a page, in document order; of those with a *wanted* text, if given.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
@@ -57,13 +59,14 @@ def page_lines(page: FlatPage) -> list[Line]:
         if len(run) == 1:  # as most of them, and there may be many
             ((text, element, link),) = run
             run.clear()
-            if not _WORD.search(text):
+            text = " ".join(text.split())
+            if wanted is not None and text not in wanted:
                 return
             at = (element,)
             if link >= 0:
-                lines.append(Line(fold(text), page.links[link], page.targets[link], at, 1.0))
+                lines.append(Line(text, page.links[link], page.targets[link], at, 1.0))
             else:
-                lines.append(Line(fold(text), "", "", at, 0.0))
+                lines.append(Line(text, "", "", at, 0.0))
             return
         if any(link >= 0 for _, _, link in run) and not any(
             link < 0 and _WORD.search(text) for text, _, link in run

@@ -204,9 +204,7 @@ def _compare(
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
     titles = [title_of(other) for other in others]
-    return Comparison(
-        flat, template, sorted(loose), votes.data, votes.lines, urls, titles
-    )
+    return Comparison(flat, template, sorted(loose), votes.data, votes.lines, urls, titles)
 
 
 @contextmanager

@@ -96,15 +96,17 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
             and not solid[element]
             and key.tags[element] in WORDY
             and kept[element] < texts.inside[element]
-            and (key.texts[element] or not texts.named[element] or key.tags[element] in ("ul", "ol", "dl"))
+            and (
+                key.texts[element]
+                or not texts.named[element]
+                or key.tags[element] in ("ul", "ol", "dl")
+            )
         ):
             template[element] = False
     _close(key, template)
 
 
-def drop_labelled_data(
-    key: FlatPage, texts: ElementTexts, template: list[bool]
-) -> list[int]:
+def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
     """Drop the smallest blocks of some words and links that no other page has.
 
     "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the

@@ -53,9 +53,7 @@ class Votes:
     lines: list[Line]  # of the key page
 
 
-def vote(
-    key: FlatPage, others: Sequence[FlatPage], mappings: Sequence[Sequence[int]]
-) -> Votes:
+def vote(key: FlatPage, others: Sequence[FlatPage], mappings: Sequence[Sequence[int]]) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
     votes = _Vote(key, mappings, texts)
