@@ -24,7 +24,7 @@ LEAST = 20  # letters and digits in a row of lines that are more than a coincide
 LINK = 5  # so many more for a line that is a link to the same place
 
 
-def accept_common_lines(
+def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in common, and pages
     key: FlatPage,
     lines: list[Line],
     texts: ElementTexts,
@@ -139,7 +139,7 @@ def drop_sandwiched(
             end += 1
         row = lines[start:end]
         linked = sum(line.linked * len(line.text) for line in row)
-        between = known[start] and 0 < start and end < len(lines)
+        between = known[start] and start > 0 and end < len(lines)
         into = dropped if between and 2 * linked < sum(len(x.text) for x in row) else kept
         if known[start]:
             for line in row:

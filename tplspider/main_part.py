@@ -99,18 +99,7 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
         for size, line in zip(sizes, lines, strict=True)
     ]
     start, end = _main_element(page, lines, weights)
-    leftover = [False] * len(lines)
-    for element in data:
-        inside = [
-            n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]
-        ]
-        if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
-            for n in inside:
-                leftover[n] = True
-    for n, line in enumerate(lines):
-        if line.link.startswith("self?#") and len(line.link) > 6:
-            near = lines[max(n - 1, 0) : n + 2]
-            leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
+    leftover = _contents(page, lines, sizes, data)
     if is_list:
         return leftover
     outside: dict[int, float] = {}
@@ -127,6 +116,23 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
             if sum(sizes[n] for n in edge) < SHORT:
                 for n in edge:
                     leftover[n] = leftover[n] or not _in_heading(page, lines[n])
+    return leftover
+
+
+def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
+    """Of each line, whether it is labelled data, or one of a row of links to places on the page."""
+    leftover = [False] * len(lines)
+    for element in data:
+        inside = [
+            n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]
+        ]
+        if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
+            for n in inside:
+                leftover[n] = True
+    for n, line in enumerate(lines):
+        if line.link.startswith("self?#") and len(line.link) > 6:
+            near = lines[max(n - 1, 0) : n + 2]
+            leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
     return leftover
 
 

@@ -45,7 +45,9 @@ class Line(NamedTuple):
         return (self.text, self.link), (self.text, self.target)
 
 
-def page_lines(page: FlatPage, wanted: Container[str] | None = None) -> list[Line]:
+def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double its time
+    page: FlatPage, wanted: Container[str] | None = None
+) -> list[Line]:
     """The visible lines of a page, in document order; of those with a *wanted* text, if given.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.

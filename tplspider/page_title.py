@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _TEXT = string_xpath("string(.)")
 # What stands between the parts of a title: a sign with spaces round it, or a colon or bar.
-_BETWEEN = re.compile(r"\s+[-–—•·∙|/\\»«›‹~→←:*+]+\s+|\s*[|»«›‹]+\s*|\s*::\s*|:\s+")
+_BETWEEN = re.compile(
+    "\\s+[-\u2010-\u2015\u2022\xb7\u2219|/\\\\\xbb\xab\u2039\u203a~\u2190\u2192:*+]+\\s+"
+    "|\\s*[|\xbb\xab\u2039\u203a]+\\s*|\\s*::\\s*|:\\s+"
+)
 
 
 def title_of(page: FlatPage) -> str:

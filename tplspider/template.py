@@ -44,7 +44,7 @@ class Comparison:
     """A key page and, of each element of its body, whether it is template.
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
-    parts that the page has because of what it is about, such as links to the pages before and after.
+    parts that the page has because of what it is about, such as links to neighbouring pages.
     """
 
     key: FlatPage

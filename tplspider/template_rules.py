@@ -19,6 +19,8 @@ PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of bot
 MAIN_SHARE = 0.5  # of the text that is not template: what has so much of it is the main text
 
 _CONTROLS = frozenset("button img input label select svg textarea".split())
+# There for the sake of their entries, whatever their names.
+_LISTS = frozenset({"dl", "ol", "ul"})
 _WRAPPERS = frozenset("article div main section".split())
 
 
@@ -94,12 +96,10 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
         if (
             template[element]
             and not solid[element]
-            and key.tags[element] in WORDY
             and kept[element] < texts.inside[element]
             and (
-                key.texts[element]
-                or not texts.named[element]
-                or key.tags[element] in ("ul", "ol", "dl")
+                key.tags[element] in _LISTS
+                or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
             )
         ):
             template[element] = False

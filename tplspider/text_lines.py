@@ -1,4 +1,4 @@
-"""The text of a page or of parts of it, as lines: a block is a line of its own, as a reader sees it.
+"""The text of a page or of parts of it, as lines: a block is a line, as a reader sees it.
 
 An inline element never ends a line, whether or not it is one of the parts.
 """

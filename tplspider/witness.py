@@ -72,7 +72,8 @@ class Pattern:
     @cached_property
     def parameters(self) -> list[str]:
         """The names of the query's parameters."""
-        return [name for name, _ in parse_qsl(urlsplit(self.identity).query, True)]
+        query = urlsplit(self.identity).query
+        return [name for name, _ in parse_qsl(query, keep_blank_values=True)]
 
     @cached_property
     def is_index(self) -> bool:
