@@ -41,7 +41,7 @@ def sources(pages: list[str]) -> tuple[PageSource, list[PageSource]]:
     ]
 
 
-def extract(pages: list[str]) -> PageTemplate | None:
+def extract(pages: list[str]) -> PageTemplate:
     return extract_template(*sources(pages))
 
 
@@ -63,7 +63,7 @@ def test_the_template_is_closed_under_parents(pages: list[str]) -> None:
 @given(PAGES)
 def test_what_is_not_template_is_named_by_its_paths(pages: list[str]) -> None:
     template = extract(pages)
-    if template is None:
+    if not template.evidence:
         return
     root = parse_html(pages[0])
     found = [root.xpath(path) for path in template.not_template]
@@ -94,7 +94,7 @@ def test_what_is_not_template_is_named_by_its_paths(pages: list[str]) -> None:
 @given(PAGES)
 def test_no_text_is_lost_or_doubled(pages: list[str]) -> None:
     template = extract(pages)
-    if template is None:
+    if not template.evidence:
         return
     words = Counter(" ".join(texts(pages[0])).split())
     kept = Counter(" ".join(texts(template.template_html)).split())
@@ -105,6 +105,17 @@ def test_no_text_is_lost_or_doubled(pages: list[str]) -> None:
 def texts(html: str) -> list[str]:
     """The texts of a page, all of them."""
     return select(html, "//text()") if html else []  # type: ignore[return-value]
+
+
+@given(PAGES)
+def test_the_main_text_is_some_of_the_content(pages: list[str]) -> None:
+    found = extract(pages)
+    if not found.evidence:
+        return
+    assert not Counter(found.main_text.split()) - Counter(found.content_text.split())
+    assert not Counter(" ".join(texts(found.main_html)).split()) - Counter(
+        " ".join(texts(found.content_html)).split()
+    )
 
 
 @given(PAGES)
@@ -140,7 +151,6 @@ def test_pages_a_thousand_deep() -> None:
         return f"<body><b>Menu</b>{'<div>' * 1000}<p>{words}</p><script>x</script><i>{words}</i>"
 
     template = extract([page("cranes"), page("herons")])
-    assert template is not None
     found = [select(page("cranes"), path) for path in template.not_template]
     assert [element.tag for (element,) in found] == ["p", "i"]
     assert all(len(path) < 100 for path in template.not_template)

@@ -19,7 +19,7 @@ from tplspider.page_level import main_text_of_page
 from tplspider.page_title import page_title, title_of
 from tplspider.template_vote import vote
 from tplspider.text_lines import lines_of_parts
-from tplspider.tree import parse_html
+from tplspider.tree import find_all, parse_html, top_level
 from tplspider.tree_mapping import TreeMapping
 
 if TYPE_CHECKING:
@@ -110,10 +110,14 @@ def extract_template(
 
 def _without_evidence(key: PageSource) -> PageTemplate:
     """What can be said of a page by itself."""
-    flat = flatten(parse_html(key.html), key.url, Vocabulary())
-    body = flat.elements[0]
-    content_text = "\n".join(lines_of_parts(body, {body}, (), ()))
-    content_html = part_html(body)
+    root = parse_html(key.html)
+    flat = flatten(root, key.url, Vocabulary())
+    # After a misplaced </html> there are several: all that is shown, not the largest body alone.
+    heads = {*find_all(root, "head")}
+    tops = top_level(root)
+    content_text = "\n".join(line for top in tops for line in lines_of_parts(top, {top}, (), heads))
+    bodies = [child for top in tops for child in top.iterchildren("body", "frameset")]
+    content_html = "\n".join(map(part_html, bodies or tops))
     return PageTemplate(
         key_url=key.url,
         members=[],
