@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tplspider.page_lines import page_lines
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,6 +27,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     lines: list[Line],
     texts: ElementTexts,
     others: Sequence[FlatPage],
+    found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
     template: list[bool],
 ) -> list[int]:
@@ -40,7 +39,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     are not.
     """
     known = [all(template[element] for element in line.elements) for line in lines]
-    common = _common(lines, known, others, weights)
+    common = _common(lines, known, others, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
     mixed: set[int] = set()  # elements with words in lines of the page's own
@@ -65,10 +64,21 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     return around
 
 
+def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
+    """Whether a page has enough of the key page's lines to tell something about it."""
+    shared = (line for line in lines if any(name in found for name in line.names))
+    return sum(_size(line) for line in shared) >= LEAST
+
+
+def _size(line: Line) -> int:
+    return sum(map(str.isalnum, line.text)) + (LINK if line.link else 0)
+
+
 def _common(
     lines: list[Line],
     known: list[bool],
     others: Sequence[FlatPage],
+    found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
 ) -> list[bool]:
     """Of each line, whether most pages have it, as often as the key page has up to there.
@@ -79,12 +89,11 @@ def _common(
         return known
     names = [line.names for line in lines]
     before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
-    wanted = {line.text for line, yes in zip(lines, known, strict=True) if not yes}
     unknown = [place for place, yes in enumerate(known) if not yes]
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
-    for other, weight in zip(others, weights, strict=True):
-        left = Counter(name for line in page_lines(other, wanted) for name in line.names)
+    for other, found, weight in zip(others, found_lines, weights, strict=True):
+        left = found.copy()
         left.subtract(before)
         for place in unknown:
             which = names[place]
@@ -113,7 +122,7 @@ def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[b
         end, size = start, 0
         while end < len(lines) and common[end]:
             if not known[end]:
-                size += sum(map(str.isalnum, lines[end].text)) + (LINK if lines[end].link else 0)
+                size += _size(lines[end])
             end += 1
         if size >= LEAST:
             in_row[start:end] = [True] * (end - start)

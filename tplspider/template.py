@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING
 from tplspider.element_paths import element_paths
 from tplspider.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.items import PageTemplate
+from tplspider.line_evidence import has_lines
 from tplspider.main_part import find_main_part
 from tplspider.own_parts import own_parts, part_html, without_parts
 from tplspider.page_level import main_text_of_page
+from tplspider.page_lines import page_lines
 from tplspider.page_title import page_title, title_of
 from tplspider.template_vote import vote
 from tplspider.text_lines import lines_of_parts
@@ -169,7 +172,10 @@ def _compare(
 ) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
+    lines = page_lines(flat)
+    wanted = {line.text for line in lines}
     mappings: list[list[int]] = []
+    found_lines: list[Counter[tuple[str, str]]] = []
     others: list[FlatPage] = []
     urls: list[str] = []
     for page in pages:
@@ -184,16 +190,18 @@ def _compare(
         if is_copy or page.url.partition("#")[0] == key.url.partition("#")[0]:
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
-        if not any(counterpart > 0 for counterpart in mapping):
+        names = Counter(name for line in page_lines(other, wanted) for name in line.names)
+        if not any(counterpart > 0 for counterpart in mapping) and not has_lines(lines, names):
             logger.info("%s has nothing in common with the key page: left out", page.url)
             continue
         mappings.append(mapping)
+        found_lines.append(names)
         others.append(other)
         urls.append(page.url)
     if not mappings:
         return None
     check_time()
-    votes = vote(flat, others, mappings)
+    votes = vote(flat, lines, others, mappings, found_lines)
 
     def is_own(element: int) -> bool:
         """Whether most of the pages that have the element have another text in it."""
@@ -208,7 +216,7 @@ def _compare(
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
     titles = [title_of(other) for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, votes.lines, urls, titles)
+    return Comparison(flat, template, sorted(loose), votes.data, lines, urls, titles)
 
 
 @contextmanager

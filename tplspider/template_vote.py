@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
 from tplspider.line_evidence import accept_common_lines, drop_sandwiched
-from tplspider.page_lines import page_lines
 from tplspider.template_rules import (
     accept_main_wrappers,
     drop_hollow,
@@ -22,6 +21,7 @@ from tplspider.template_rules import (
 )
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from tplspider.flat_page import FlatPage
@@ -50,24 +50,28 @@ class Votes:
     template: list[bool]
     around: list[int]
     data: list[int]
-    lines: list[Line]  # of the key page
 
 
-def vote(key: FlatPage, others: Sequence[FlatPage], mappings: Sequence[Sequence[int]]) -> Votes:
+def vote(
+    key: FlatPage,
+    lines: list[Line],
+    others: Sequence[FlatPage],
+    mappings: Sequence[Sequence[int]],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
     votes = _Vote(key, mappings, texts)
     template = votes.template
     drop_records(key, texts, template)
     drop_hollow(key, texts, template)
-    lines = page_lines(key)
-    around = accept_common_lines(key, lines, texts, others, votes.weights, template)
+    around = accept_common_lines(key, lines, texts, others, found_lines, votes.weights, template)
     drop_patchwork(key, texts, template)
     if len(others) == 1:
         around += drop_sandwiched(key, lines, texts, template)
     data = drop_labelled_data(key, texts, template)
     accept_main_wrappers(key, texts, template)
-    return Votes(template, around, data, lines)
+    return Votes(template, around, data)
 
 
 class _Vote:
