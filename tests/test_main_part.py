@@ -15,10 +15,11 @@ def page(words: str, before: str, after: str) -> str:
     paragraphs = "".join(f"<p>{TEXT.format(words)} ({i})</p>" for i in range(4))
     name = words[0].upper()
     return framed(
-        f'<div class="crumbs"><a href="/{name}/">Birds with {name}</a></div><div class="toc"><b>On this page'
-        f'</b><ul><li><a href="#a{name}">{words} at home</a></li><li><a href="#b{name}">{words} away</a>'
-        f'</li></ul></div><div class="text"><h1>The {words}<a href="#top{name}">\xb6</a></h1>{paragraphs}'
-        f'</div><div class="pager"><a href="{before}.html">{before}</a> <a href="{after}.html">{after}</a></div>'
+        f'<div class="crumbs"><a href="/{name}/">Birds with {name}</a></div><div class="toc"><b>'
+        f'On this page</b><ul><li><a href="#a{name}">{words} at home</a></li><li><a href="#b{name}">'
+        f'{words} away</a></li></ul></div><div class="text"><h1>The {words}<a href="#top{name}">'
+        f'\xb6</a></h1>{paragraphs}</div><div class="pager"><a href="{before}.html">{before}</a> '
+        f'<a href="{after}.html">{after}</a></div>'
     ).replace("<title>Site", f"<title>The {words} | Site")
 
 
@@ -50,7 +51,8 @@ def test_a_list_of_links_is_what_the_page_is_about() -> None:
 def test_entries_are_not_the_main_part_by_themselves() -> None:
     def teasers(words: str) -> str:
         return framed(
-            f'<div class="e"><p>{TEXT.format(words) * 5}</p></div><div class="e"><p>No {words}.</p></div>'
+            f'<div class="e"><p>{TEXT.format(words) * 5}</p></div>'
+            f'<div class="e"><p>No {words}.</p></div>'
         )
 
     assert "No cranes." in extract(teasers("cranes"), teasers("herons")).main_text

@@ -318,8 +318,9 @@ def test_columns_are_no_records() -> None:
         side = "".join(f'<li><a href="/s{i}">Section {i}</a></li>' for i in range(4))
         text = "".join(f"<p>{words} {i}, and more of it.</p>" for i in range(9))
         return (
-            f"<table><tr><td>Sections<ul>{side}</ul>{words} of the day, to be seen today</td><td>"
-            f"<h2>Welcome here</h2>{text}</td><td>Ads<p>Buy {words} now, they are cheap</p></td></tr></table>"
+            f"<table><tr><td><b>Sections</b><ul>{side}</ul><p>{words} of the day, to be seen today"
+            f"</p></td><td><h2>Welcome here</h2>{text}</td><td><b>Shop</b><p>Buy {words} now, they "
+            "are cheap</p></td></tr></table>"
         )
 
     found = extract(page("cranes"), page("herons"), page("storks"))
