@@ -16,7 +16,8 @@ def page(words: str, before: str, after: str) -> str:
     name = words[0].upper()
     return framed(
         f'<div class="crumbs"><a href="/{name}/">Birds with {name}</a></div><div class="toc"><b>'
-        f'On this page</b><ul><li><a href="#a{name}">{words} at home</a></li><li><a href="#b{name}">'
+        f'On this page</b><ul><li><a href="#a{name}">{words} at home</a></li><li>'
+        f'<a href="#b{name}">'
         f'{words} away</a></li></ul></div><div class="text"><h1>The {words}<a href="#top{name}">'
         f'\xb6</a></h1>{paragraphs}</div><div class="pager"><a href="{before}.html">{before}</a> '
         f'<a href="{after}.html">{after}</a></div>'

@@ -5,7 +5,6 @@ Each changes *template* in place, which stays closed under parents.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.element_text import WORDY
@@ -32,31 +31,10 @@ def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> No
         if template[element] and kept[element] < 0.5 * texts.inside[element]:
             alike.setdefault(texts.kinds[element], []).append(element)
     for group in alike.values():
-        records = _records(key, texts, template, group) if len(group) >= RECORDS else []
-        if len(records) >= RECORDS:
-            for element in records:
+        if len(group) >= RECORDS:
+            for element in group:
                 template[element] = False
     _close(key, template)
-
-
-def _records(
-    key: FlatPage, texts: ElementTexts, template: list[bool], group: list[int]
-) -> list[int]:
-    """Those of some elements that are records: what is template in one is in the others, too.
-
-    The columns of a page are alike as well, but the one has the menu and the other has not.
-    """
-    labels = [
-        {key.own[n]: texts.own[n] for n in range(x, key.ends[x]) if template[n] and key.texts[n]}
-        for x in group
-    ]
-    counts = Counter(label for inside in labels for label in inside)
-    return [
-        element
-        for element, inside in zip(group, labels, strict=True)
-        if 2 * sum(size for label, size in inside.items() if 2 * counts[label] > len(group))
-        >= sum(inside.values())
-    ]
 
 
 def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
