@@ -1,4 +1,4 @@
-"""What scrapyd-deploy packs: the spider with its settings and the demo website, nothing else."""
+"""What pip installs and scrapyd-deploy packs: the library with the demo website, nothing else."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,8 @@ from setuptools import find_packages, setup
 VERSION = re.search(r'__version__ = "(.+)"', Path("tplspider/__init__.py").read_text("utf-8"))
 assert VERSION
 
+COMMANDS = ("crawl", "demo", "table1", "template")
+
 setup(
     name="tplspider",
     version=VERSION[1],
@@ -15,8 +17,11 @@ setup(
     license="BSD-3-Clause",
     python_requires=">=3.11",
     install_requires=Path("requirements.txt").read_text("utf-8").split(),
-    packages=find_packages(include=["tplspider*", "settings*"]),
+    packages=find_packages(include=["tplspider*"]),
     package_data={"tplspider.demo": ["site/*", "site/**/*"]},
-    entry_points={"scrapy": ["settings = settings.scrapyd"]},
+    entry_points={
+        "scrapy": ["settings = tplspider.profiles.scrapyd"],  # of a deployed project
+        "scrapy.commands": [f"{name} = tplspider.commands.{name}:Command" for name in COMMANDS],
+    },
     zip_safe=True,
 )

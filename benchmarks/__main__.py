@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from benchmarks import clique_step, extraction, in_flight, read_page, sort_links
+from benchmarks import (
+    clique_step,
+    extraction,
+    guided,
+    in_flight,
+    long_hosts,
+    loop_pauses,
+    read_page,
+    sort_links,
+)
 
 if __name__ == "__main__":
     results = [
         benchmark()
         for benchmark in (
             sort_links.run,
+            guided.run,
             clique_step.run,
             read_page.run,
+            long_hosts.run,
             extraction.run,
             in_flight.run,
+            loop_pauses.run,
         )
     ]
     raise SystemExit(not all(results))

@@ -1,6 +1,3 @@
-"""The fast profile: several requests in flight, for sites that are yours or can bear it."""
+"""The fast profile, as scrapy.cfg names it; the library has it."""
 
-from settings.default import *  # noqa: F403 - what it builds on
-
-TPLSPIDER_IN_FLIGHT = 4
-DOWNLOAD_DELAY = 0
+from tplspider.profiles.fast import *  # noqa: F403 - all of it

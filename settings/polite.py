@@ -1,7 +1,3 @@
-"""The polite profile: the pace of the requests follows that of the site."""
+"""The polite profile, as scrapy.cfg names it; the library has it."""
 
-from settings.default import *  # noqa: F403 - what it builds on
-
-AUTOTHROTTLE_ENABLED = True
-AUTOTHROTTLE_START_DELAY = 2
-AUTOTHROTTLE_TARGET_CONCURRENCY = 0.5
+from tplspider.profiles.polite import *  # noqa: F403 - all of it

@@ -1,12 +1,3 @@
-"""The profile of a deployed project (the egg's entry point): jobs on a scrapyd server."""
+"""The scrapyd profile, as scrapy.cfg names it; the library has it."""
 
-import os
-
-from settings.default import *  # noqa: F403 - what it builds on
-
-# Whoever may schedule jobs must not get into the server's own network by them.
-TPLSPIDER_ALLOW_PRIVATE = False
-
-# The folder that gets two files a job, JOB.json with the candidates and JOB.summary.json. Scrapyd's
-# own items_dir, if it is set, gets the candidates as well, as JSON lines.
-TPLSPIDER_FEEDS_DIR = os.environ.get("TPLSPIDER_FEEDS_DIR", "")
+from tplspider.profiles.scrapyd import *  # noqa: F403 - all of it

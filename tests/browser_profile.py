@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 
 CHROMIUM = profile_settings("browser")["PLAYWRIGHT_LAUNCH_OPTIONS"].get("executable_path")
 
-needs_chromium = pytest.mark.skipif(
+_skip = pytest.mark.skipif(
     CHROMIUM is None or find_spec("scrapy_playwright") is None,
     reason="no Chromium is installed" if CHROMIUM is None else "scrapy-playwright is not installed",
 )
 PROFILE = {"TPLSPIDER_PROFILE": "browser"}
 KEY = "/guide/tomatoes.html"
+
+
+def needs_chromium(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of the kind *browser*, which is left out where there is no Chromium."""
+    marked: Callable[..., None] = pytest.mark.browser(_skip(test))
+    return marked
 
 
 def html(body: str | bytes, kind: str = "text/html") -> Callable[[Handler], None]:

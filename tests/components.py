@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.resolver import CachingThreadedResolver
+from scrapy.spiderloader import SpiderLoader
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
+from tplspider.items import TemplateCandidate
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from typing import Self
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
@@ -40,6 +49,23 @@ class ItemDroppingMiddleware(BaseSpiderMiddleware):
         return None
 
 
+class CancellingMiddleware:
+    """Cancels the first request with the words of the setting CANCELLED in its address."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler.settings["CANCELLED"])
+
+    def process_request(self, request: Request) -> None:
+        task = asyncio.current_task()
+        if task and self._words and self._words in request.url:
+            self._words = ""
+            asyncio.get_running_loop().call_later(0.3, task.cancel)
+
+
 class StumblingSpider(TemplateCandidatesSpider):
     """Fails on pages with ``stumble`` in their address, as if they had brought out a defect."""
 
@@ -47,3 +73,42 @@ class StumblingSpider(TemplateCandidatesSpider):
         if "stumble" in response.url:
             raise RuntimeError("stumbled")
         return super()._read(response)
+
+
+class Interrupted:
+    """Sends the signal that a person would, at a moment that INTERRUPTED_AT names."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        moment = crawler.settings["INTERRUPTED_AT"]
+        if moment == "settings":
+            self.interrupt()
+        else:
+            crawler.signals.connect(self.interrupt, signal=getattr(signals, moment))
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Interrupted:
+        return cls(crawler)
+
+    def interrupt(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+class InterruptedLoader(SpiderLoader):
+    """Sends it when the command asks for the spider that it is going to run: the second time."""
+
+    asked = 0
+
+    def load(self, spider_name: str) -> type[Spider]:
+        self.asked += 1
+        if self.asked == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().load(spider_name)
+
+
+class WrongSizePipeline:
+    """Spoils the candidates, as a defect of ours might."""
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, TemplateCandidate):
+            item.cs_size += 1
+        return item

@@ -12,12 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 from tplspider.demo.server import Handler, SiteServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+# No test fails because a machine is slow.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 PROJECT = Path(__file__).parent.parent
 SITES = Path(__file__).parent / "sites"
@@ -129,3 +136,36 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
     yield start
     for server in servers:
         server.__exit__(None, None, None)
+
+
+# What a test is, by what it uses; a test that starts scrapy by other means is marked by hand.
+KIND_OF_FIXTURE = {
+    "clone": "deploy",
+    "crawl": "crawl",
+    "scrapyd": "deploy",
+    "serve": "crawl",
+    "serve_traps": "crawl",
+}
+KINDS = {"browser", "crawl", "deploy"}
+
+
+def with_quick(cases: Iterable[object], quick: object) -> list[object]:
+    """Cases of a test that is slow, one of them marked as quick."""
+    return [
+        pytest.param(case, marks=pytest.mark.quick) if case == quick else case for case in cases
+    ]
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at what -m says
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell tests of other kinds than plain Python apart: they are slow, but for those marked quick.
+
+    So a new crawl costs the quick run nothing, unless somebody says that it should.
+    """
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in KIND_OF_FIXTURE:
+                item.add_marker(KIND_OF_FIXTURE[fixture])
+        marks = {mark.name for mark in item.iter_markers()}
+        if marks & KINDS and "quick" not in marks:
+            item.add_marker("slow")

@@ -17,6 +17,7 @@ RUSSIAN = "Велосипеды и самокаты на каждый день"
 CHINESE = "自行车博物馆的历史与收藏"
 JAPANESE = "自転車の博物館とその歴史"
 LONG = "/long?" + "x" * 8192
+HOST = "".join(chr(0x4E00 + i) for i in range(1300))  # Punycode would sort these
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Length 9>>stream\n\x00\x01\x02\x03\nendstream"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
@@ -109,6 +110,8 @@ CHARSETS = [
 CONTENTS = [
     Trap("/base.html", "page", page("<base href='//other.example.net/'>")),
     Trap("/base-odd.html", "page", page("<base href='http://['>")),
+    Trap("/base-host.html", "page", page(f"<base href='http://{HOST}/'>")),
+    Trap("/host.html", "page", page(f"<a href='http://{HOST * 700}/'>A host of a million</a>")),
     Trap("/frames.html", "page", page("<frameset><frame src=/inside.html></frameset>")),
     Trap("/odd-links.html", "page", page("<a href='http://['>1</a><a href='//a:99999/'>2</a>")),
     Trap("/calendar.html?month=1", "page", page("<a href=/calendar.html?month=2>Next</a>")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostile_pages import html, page
+from hostile_pages import HOST, html, page
 from hostile_server import Exchange, Trap
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ NOT_FOLLOWED = [
     Trap("/refresh-nowhere.html", "page", refresh("")),
     Trap("/refresh-late.html", "page", refresh("/end.html", "6")),
     Trap("/refresh-odd.html", "page", refresh("http://[/")),
+    Trap("/refresh-host.html", "page", refresh(f"http://{HOST}/")),
     Trap(
         "/refresh-header.html",
         "page",
@@ -142,6 +143,8 @@ OFF_SITE = [
         "unparsable": redirect("http://[::1/"),
         "no-port": redirect("http://127.0.0.1:99999/"),
         "user": redirect("http://127.0.0.1:PORT@other.example.net:OTHER/"),
+        "long-host": redirect(f"http://{HOST * 4}/".encode().decode("latin-1")),
+        "long-scheme": redirect(f"x-y://{HOST * 4}/".encode().decode("latin-1")),
         "refresh": refresh("http://other.example.net:PORT/"),
         "refresh-port": refresh("http://127.0.0.1:OTHER/", "3"),
     }.items()

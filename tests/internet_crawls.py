@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
     Route = Callable[[Handler], object]
 
-GUARD = {"DOWNLOADER_MIDDLEWARES": '{"tplspider.address_guard.PrivateAddressMiddleware": 760}'}
+# What guards a search, for a spider that is not ours.
+GUARD = {
+    "DOWNLOADER_MIDDLEWARES": json.dumps(
+        {
+            "tplspider.address_guard.PrivateAddressMiddleware": 760,
+            "tplspider.robots.TicketRobotsTxtMiddleware": 100,
+            "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+        }
+    )
+}
 INTERNET = {**GUARD, "TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet"}
 
 
@@ -77,7 +87,7 @@ def at(server: FixtureServer, host: str) -> str:
 def ask(*urls: str, folder: Path, settings: dict[str, str] = INTERNET) -> Crawl:
     """Crawl those addresses, in that order, with a spider that knows nothing of key pages."""
     own = {
-        "SPIDER_MODULES": "resolvers",
+        "SPIDER_MODULES": "asker",
         "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
     }
     arguments = ("crawl", "asker", f"-aurls={' '.join(urls)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlparse, urlsplit
 
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 C0_CONTROLS_AND_SPACE = "".join(chr(code) for code in range(0x21))
 DEFAULT_PORTS = {"http": 80, "https": 443}
 DOCUMENT = object()  # the root of every tree, above its top-level elements
+LONGEST_HOST = 253
 UNSEEN = ("script", "style", "noscript", "template")
+FRAME = [
+    *("a", "article", "aside", "body", "center", "div", "font", "footer", "form", "h1", "h2"),
+    *("h3", "header", "img", "input", "li", "main", "nav", "ol", "p", "section", "table", "td"),
+    *("tr", "ul"),
+]
+DECORATION = "0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ «»·•—→©"
 
 bundled_suffix_list = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
@@ -58,7 +65,8 @@ class LiteralAnswer:
     asked: list[str]  # the addresses asked for, in order, the key page first
     members: list[str]  # final addresses, by rank
     member_ranks: list[int]
-    explored: list[dict[str, Any]]  # of each link taken up: rank, link, url, outcome, reason
+    # Of each link taken up: rank, link, url, outcome, reason, missing.
+    explored: list[dict[str, Any]]
 
 
 @dataclass
@@ -73,9 +81,21 @@ class Explored:
 # getLinks
 
 
+def without_user(address: str) -> str:
+    """An address without its ``user:password@``.
+
+    One that only browsers find, which take any number of slashes for two, cannot be parsed.
+    """
+    if not re.match(r"(?:https?:)?//[^/?#]", address, re.IGNORECASE) and re.match(
+        r"(?:https?:/*|///+)[^/?#]*@", address, re.IGNORECASE
+    ):
+        raise ValueError("a user in the wrong place")
+    return re.sub(r"^((?:https?:)?//)[^/?#]*@", r"\1", address, flags=re.IGNORECASE)
+
+
 def identity(address: str) -> str:
     """What two addresses of one link have in common: the canonical form, without fragment."""
-    return canonicalize_url(address, keep_fragments=False)
+    return canonicalize_url(without_user(address), keep_fragments=False)
 
 
 def parse(html: str) -> Any:
@@ -94,9 +114,24 @@ def clean(address: str) -> str:
 
 def resolve(base: str, address: str) -> str:
     """The absolute form of an address found on a page; ValueError when it cannot be parsed."""
-    absolute = urljoin(base, clean(address))
-    _ = urlsplit(absolute).port  # read for the ValueError of a bad port
+    cleaned = clean(address)
+    written = without_user(cleaned)
+    if written != cleaned and re.match(r"(https?:)?//([/?#]|$)", written, re.IGNORECASE):
+        raise ValueError("a user without a host")
+    absolute = urljoin(without_user(base), written)
+    parts = urlsplit(absolute)
+    _ = parts.port  # read for the ValueError of a bad port
+    if len(parts.hostname or "") > LONGEST_HOST:
+        raise ValueError("a host that is too long")
     return absolute
+
+
+def with_canonical_origin(address: str) -> str:
+    """An address as it is written, but for its scheme, host and port."""
+    parts = urlsplit(address)
+    origin = f"{parts.scheme}://{parts.netloc}/"
+    path = parts.path.removeprefix("/")
+    return identity(origin) + path + (f"?{parts.query}" if parts.query else "")
 
 
 def base_address(root: Any, url: str) -> str:
@@ -147,9 +182,11 @@ def get_links(
     scope: str = "host",
     encoding: str = "utf-8",
     root: Any = None,
+    longest: float = math.inf,
 ) -> list[LiteralLink]:
     """The paper's getLinks: the links of a page in document order, none repeated, without
-    self-links and links to other sites."""
+    self-links and links to other sites. An address longer than what may be requested is itself,
+    but for the spelling of its origin."""
     if root is None:
         root = parse(html)
     base = base_address(root, url)
@@ -159,10 +196,15 @@ def get_links(
             continue
         try:
             written = resolve(base, element.get("href")).partition("#")[0]
-            requested = safe_url_string(written, encoding)
-            link = LiteralLink(identity(requested), requested, element)
-            if urlsplit(link.identity).scheme not in DEFAULT_PORTS:
+            if urlsplit(written).scheme not in DEFAULT_PORTS:
                 continue
+            requested = safe_url_string(written, encoding)
+            if len(urlsplit(requested).hostname or "") > LONGEST_HOST:  # in ASCII
+                continue
+            link = LiteralLink(identity(requested), requested, element)
+            if len(written) > longest:
+                as_it_is = with_canonical_origin(written)
+                link = LiteralLink(as_it_is, as_it_is, element)
             if not same_site(link.url, key_url, scope):
                 continue
             if link.identity == identity(url):
@@ -257,15 +299,48 @@ def sort_links(links: list[LiteralLink], key_url: str) -> list[LiteralLink]:
     return [links[i] for i in in_order]
 
 
+# Similarity
+
+
+def frame_pairs(html: str) -> set[tuple[str, str, str, str]]:
+    """The pairs of elements of the frame that follow each other, by tag and class."""
+    frame = " or ".join(f"self::{tag}" for tag in FRAME)
+    elements = parse(html).xpath(f"//*[{frame}]")
+    names = [(element.tag, element.get("class") or "") for element in elements]
+    return {(*one, *two) for one, two in pairwise(names)}
+
+
+def short_texts(html: str) -> set[str]:
+    """The visible texts of at most 40 characters, without what is round their words."""
+    short = [text.strip() for text in text_nodes(html) if len(text.strip()) <= 40]
+    return {" ".join(text.split()).strip(DECORATION) for text in short} - {""}
+
+
+def similarity(key_page: LiteralPage, page: LiteralPage) -> float:
+    """The mean of three shares: how much of what the key page has the other page has, too."""
+    features = [(make(key_page.html), make(page.html)) for make in (frame_pairs, short_texts)]
+    links, others = (
+        {link.identity for link in get_links(one.html, one.url, key_page.url, "host")}
+        for one in (key_page, page)
+    )
+    features.append((links - {identity(page.url)}, others))
+    shares = [len(of & by) / len(of) for of, by in features if of]
+    return sum(shares) / len(shares) if shares else 0
+
+
 # The search
 
 
-def visible_text(html: str) -> str:
-    """The text nodes of a page outside script, style, noscript and template, joined by a space,
-    white space folded."""
+def text_nodes(html: str) -> list[str]:
+    """The text nodes of a page outside script, style, noscript and template."""
     unseen = " or ".join(f"ancestor::{name}" for name in UNSEEN)
-    nodes = parse(html).xpath(f"//text()[not({unseen})]")
-    return " ".join(" ".join(nodes).split())
+    nodes: list[str] = parse(html).xpath(f"//text()[not({unseen})]")
+    return nodes
+
+
+def visible_text(html: str) -> str:
+    """Those nodes, joined by a space, white space folded."""
+    return " ".join(" ".join(text_nodes(html)).split())
 
 
 def is_complete(mutual: dict[int, set[int]], pages: tuple[int, ...]) -> bool:
@@ -315,13 +390,22 @@ def cliques_step(
     return None, largest if len(largest) > len(best) else best
 
 
+def leads(pages: dict[int, Explored], p: int, q: int) -> bool:
+    """Whether the page of rank p links to that of rank q."""
+    return any(name in pages[p].links for name in pages[q].names)
+
+
 def mutual_links(pages: dict[int, Explored]) -> dict[int, set[int]]:
     """For each explored page, by rank, the others that it links to and that link to it."""
+    return {
+        p: {q for q in pages if q != p and leads(pages, p, q) and leads(pages, q, p)} for p in pages
+    }
 
-    def leads(p: int, q: int) -> bool:
-        return any(name in pages[p].links for name in pages[q].names)
 
-    return {p: {q for q in pages if q != p and leads(p, q) and leads(q, p)} for p in pages}
+def missing_links(pages: dict[int, Explored], p: int, cs: list[int]) -> list[list[int]]:
+    """The links that keep the page of rank p out of a CS, the first ten."""
+    both_ways = [pair for q in cs for pair in ([p, q], [q, p])]
+    return [pair for pair in both_ways if not leads(pages, *pair)][:10]
 
 
 def search(
@@ -356,10 +440,14 @@ def search(
         answer.reason = reason
         answer.member_ranks = sorted(members)
         answer.members = [pages[member].url for member in answer.member_ranks]
+        for row in answer.explored:
+            if row["outcome"] == "page" and row["rank"] not in members:
+                row["missing"] = missing_links(pages, row["rank"], answer.member_ranks)
         return answer
 
     for rank, link in enumerate(sort_links(links, key_page.url), start=1):
-        record = {"rank": rank, "link": link.url, "url": link.url, "outcome": "none", "reason": ""}
+        record: dict[str, Any] = {"rank": rank, "link": link.url, "url": link.url}
+        record |= {"outcome": "none", "reason": "", "missing": []}
         original: int | None = None  # the rank of the page that this link duplicates
         final = link.identity
         if final in final_addresses:  # known without a load

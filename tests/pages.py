@@ -43,7 +43,39 @@ HREFS = st.sampled_from(
         "http://[::1",
         "http://example.org:port/",
         "/docs/ü.html",
+        "///me:secret@example.org/docs/q.html",
+        "http:/me:secret@example.org/docs/q.html",
+        "http:me:secret@example.org",
+        "///docs/r.html",
         "/docs/%C3%BC.html",
+        "http://user:password@example.org/docs/h.html",
+        "//user@example.org/docs/a@b.html",
+        "\\\\user:pass:word@EXAMPLE.org\\docs\\h.html",
+        "http://@example.org/docs/q.html",
+        "http://user:password@/docs/r.html",
+        "//user@",
+        "/docs/user:password@s.html",
+        f"http://{'h' * 253}/",
+        f"http://{'ü' * 254}/",
+        f"http://{'ü.' * 150}example.org/",
+        f"http://{'xn--tda.' * 30}example.org/",
+        f"http://{'ü.' * 30}example.org/",  # too long in ASCII alone
+        f"http://sub.{'x' * 60}.example.org/",
+        f"//{'ü' * 300}@example.org/docs/t.html",
+        "http://example.org:" + "0" * 300 + "80/docs/u.html",
+        "http://example.org:" + "8" * 300 + "/",
+        "http://example.org:" + "ü" * 300 + "/",
+        "http://[::1]" + "ü" * 300 + "/",
+        "http://\uff45xam\u00adple。org/docs/v.html",
+        "http://www.EXAMPLE\uff0eorg/docs/w.html",
+        "http://süb.example.org/",
+        "http://bücher.example/",
+        f"/docs/{'long/' * 20}",
+        f"/docs/{'ü' * 100}?b=1&a=2",
+        f"/docs/{'long/' * 20}?b=1&a=2",
+        f"HTTP://EXAMPLE.org:80?{'b=1&' * 30}a=2",
+        f"http://user:password@example.org/docs/{'./x ' * 30}",
+        f"http://\uff45xample.org/{'ü' * 100}",
     ]
 )
 
@@ -63,7 +95,16 @@ LINKS = st.one_of(
     st.just("some text "),
 )
 BASES = st.sampled_from(
-    ["", "", "", '<base href="/docs/">', '<base target="x"><base href="http://example.org/deep/x">']
+    [
+        *("", "", ""),
+        '<base href="/docs/">',
+        '<base target="x"><base href="http://example.org/deep/x">',
+        '<base href="http://user:password@example.org/deep/x">',
+        f'<base href="http://{"ü" * 300}/deep/x">',
+        f'<base href="/{"deep/" * 20}">',
+        '<base href="nowhere://süb.example.org/x">',
+        '<base href="//süb.example.org/deep/x">',
+    ]
 )
 BODIES = st.lists(st.recursive(LINKS, _element, max_leaves=25), max_size=4).map("".join)
 DOCUMENTS = st.one_of(

@@ -20,7 +20,8 @@ from tplspider import (
     parse_html,
     read_page,
 )
-from tplspider.strategies import STRATEGIES
+from tplspider.results import summary
+from tplspider.strategies import STRATEGIES, Strategy
 
 ROOT = "http://example.org"
 
@@ -33,10 +34,11 @@ class PlainSite:
     texts: dict[str, str] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    max_redirects: int = 20  # in a row
 
     def load(self, url: str) -> literal.LiteralPage | str:
         path = url.removeprefix(ROOT)
-        for _ in range(20):
+        for _ in range(self.max_redirects + 1):
             if path in self.failures:
                 return self.failures[path]
             if path not in self.redirects:
@@ -55,12 +57,15 @@ def run(
     site: PlainSite,
     key: str,
     *,
-    strategy: str = "paper",
+    strategy: str | Strategy = "paper",
     in_flight: int = 1,
     seed: int = 0,
     **options: Any,
 ) -> Any:
-    """Search a site in memory; answers come back in an order that the seed decides."""
+    """Search a site in memory; answers come back in an order that the seed decides.
+
+    No page is loaded twice, whatever ways lead to it.
+    """
     random = Random(seed)
     loaded = site.load(ROOT + key)
     assert isinstance(loaded, literal.LiteralPage)
@@ -78,25 +83,32 @@ def run(
     def step(visit: Visit, path: str) -> str | None:
         """One request for a link: where its redirect leads, or None when it is over."""
         target = site.redirects.get(path)
-        if target is None or target.startswith("http") or path in site.failures:
+        if target is None or path in site.failures:
+            if path not in site.failures:
+                pages.append(path)
             search.tell(visit.rank, answer(ROOT + path))
+            return None
+        hops[visit.rank] += 1
+        if hops[visit.rank] > site.max_redirects:
+            search.tell(visit.rank, "bad-response")
+            return None
+        if target.startswith("http"):
+            search.tell(visit.rank, "offsite-redirect")
             return None
         if search.knows(identity(ROOT + target), visit.rank):
             search.tell(visit.rank, Address(ROOT + target, identity(ROOT + target)))
-            return None
-        hops[visit.rank] = hops.get(visit.rank, 0) + 1
-        if hops[visit.rank] > 20:
-            search.tell(visit.rank, "bad-response")
             return None
         search.follow(visit.rank, identity(ROOT + target))
         return target
 
     hops: dict[int, int] = {}
+    pages = [loaded.url.removeprefix(ROOT)]
     search = SubdigraphSearch(
         read_page(root, loaded.url, host),
         get_links(root, loaded.url, host),
-        strategy=STRATEGIES[strategy],
+        strategy=STRATEGIES[strategy] if isinstance(strategy, str) else strategy,
         in_flight=in_flight,
+        max_redirects=site.max_redirects,
         **options,
     )
     asked = [ROOT + key]
@@ -104,6 +116,7 @@ def run(
     def take() -> list[tuple[Visit, str]]:
         visits = search.take()
         asked.extend(visit.link.url for visit in visits)
+        hops.update((visit.rank, 0) for visit in visits)
         return [(visit, visit.link.url.removeprefix(ROOT)) for visit in visits]
 
     flying = take()
@@ -114,6 +127,7 @@ def run(
             flying.append((visit, target))
         flying += take()
         assert len(search.pending) <= in_flight
+    assert len(pages) == len(set(pages))
     return search, asked
 
 
@@ -122,11 +136,12 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
         "reason": search.reason,
         "loads": search.loads,
         "members": [visit.url for visit in search.members],
-        "explored": [(v.rank, v.link.url, v.url, v.outcome, v.reason) for v in search.visits],
+        "explored": [tuple(row.values()) for row in summary(search, links=0).explored],
     }
 
 
 PATHS = [f"/{name}" for name in "abcdefgh"] + [f"/d/{name}" for name in "ijkl"]
+HIDDEN = ["/other", "/x", "/y", "/z"]  # pages that nothing leads to, but redirects
 
 
 @st.composite
@@ -135,15 +150,25 @@ def sites(draw: st.DrawFn) -> PlainSite:
     density = draw(st.sampled_from([0.4, 0.7, 0.9]))
     paths = PATHS[: draw(st.integers(1, len(PATHS)))]
     site = PlainSite(
-        {path: [other for other in paths if random.random() < density] for path in ["/", *paths]}
+        {
+            path: [other for other in paths if random.random() < density]
+            for path in ["/", *paths, *HIDDEN]
+        }
     )
     site.links["/"] = [path for path in paths if random.random() < 0.9] or paths[:1]
-    for path in paths:
+    moved = draw(st.sampled_from([0.12, 0.12, 0.5, 0.9]))
+    targets = [*PATHS, "/", *HIDDEN, "http://else.where/"]
+    if draw(st.booleans()):
+        targets = HIDDEN[: draw(st.integers(1, len(HIDDEN)))]  # where many meet
+    for path in [*paths, *HIDDEN]:
         kind = random.random()
-        if kind < 0.12:
-            site.redirects[path] = random.choice([*PATHS, "/", "/other", "http://else.where/"])
-        elif kind < 0.22:
+        if kind < moved:
+            site.redirects[path] = random.choice(targets)
+        elif kind < moved + 0.1:
             site.texts[path] = random.choice(["same", "page /", ""])
-        elif kind < 0.28:
+        elif kind < moved + 0.16:
             site.failures[path] = "http-404"
+        if path in HIDDEN and draw(st.booleans()):
+            site.redirects.pop(path, None)
+    site.max_redirects = draw(st.sampled_from([20, 20, 3, 2, 1]))
     return site

@@ -1,4 +1,4 @@
-"""A made-up internet for real crawls, all of it on loopback, and a spider that goes where told.
+"""A made-up internet for real crawls, all of it on loopback.
 
 What is under test is left as it is: the resolver gives addresses, public ones among them, and the
 reactor, told to connect to a public address, connects to loopback instead, and believes it did not.
@@ -12,17 +12,12 @@ from collections import Counter
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, Spider
 from twisted.internet import address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from typing import Self
-
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
 
 PUBLIC = "93.184.216.34"
 # By the first label of a name; all others are public.
@@ -59,11 +54,17 @@ class MadeUpInternet:
         self._reactor.installNameResolver(self)
         self._reactor.connectTCP = self.connect
 
-    def resolveHostName(self, receiver: Any, name: str, port: int, *ignored: object) -> object:
+    def resolveHostName(
+        self,
+        receiver: Any,
+        name: str,
+        portNumber: int = 0,  # noqa: N803 - Twisted's name for it
+        *ignored: object,
+    ) -> object:
         receiver.resolutionBegan(self)
         for host in self._answers(name):
             kind = address.IPv6Address if ":" in host else address.IPv4Address
-            receiver.addressResolved(kind("TCP", host, port))
+            receiver.addressResolved(kind("TCP", host, portNumber))
         receiver.resolutionComplete()
         return self
 
@@ -108,28 +109,3 @@ def _pretend(protocol: Any, port: int) -> Any:
 
     protocol.makeConnection = make_connection
     return protocol
-
-
-class Asker(Spider):
-    """Asks for the addresses in *urls*, one after the other, and logs how each ended."""
-
-    name = "asker"
-    urls: str
-
-    async def start(self) -> AsyncIterator[Any]:
-        for number, url in enumerate(self.urls.split()):
-            yield Request(
-                url,
-                self.parse,
-                errback=self.failed,
-                cb_kwargs={"asked": url},
-                priority=-number,
-                dont_filter=True,
-            )
-
-    def parse(self, response: Response, asked: str) -> None:
-        self.logger.info("END %s %s", asked, response.status)
-
-    def failed(self, failure: Failure) -> None:
-        request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-        self.logger.info("END %s %s", request.cb_kwargs["asked"], type(failure.value).__name__)

@@ -60,6 +60,16 @@ class Scrapyd:
             f"{job} is not {state}: {self.call('listjobs.json?project=tplspider')}"
         )
 
+    def wait_until_up(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """Wait until the server answers."""
+        for _ in range(300):
+            try:
+                self.call("daemonstatus.json")
+                break
+            except urllib.error.URLError:
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
+
     def log(self, job: str) -> str:
         logs = self.folder / "logs" / "tplspider" / "template_candidates"
         return (logs / f"{job}.log").read_text("utf-8")
@@ -92,33 +102,36 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "PATH": path, **variables}
 
 
+def configuration(**options: str) -> str:
+    """The guide's scrapyd.conf, with options of a test's own."""
+    config = block("ini", "[scrapyd]")
+    for name, value in {"poll_interval": "0.2", **options}.items():
+        config = re.sub(rf"^{name} =.*\n", "", config, flags=re.MULTILINE) + f"{name} = {value}\n"
+    return config
+
+
 @contextmanager
-def running_scrapyd(folder: Path, **options: str) -> Iterator[Scrapyd]:
+def running_scrapyd(
+    folder: Path, variables: dict[str, str] | None = None, **options: str
+) -> Iterator[Scrapyd]:
     """Scrapyd with the configuration of the guide, in an empty folder and on a free port."""
     folder.mkdir()
     port = free_port()
-    lines = {**dict.fromkeys(["http_port"], str(port)), "poll_interval": "0.2", **options}
-    config = block("ini", "[scrapyd]")
-    for name, value in lines.items():
-        config = re.sub(rf"^{name} =.*\n", "", config, flags=re.MULTILINE) + f"{name} = {value}\n"
-    (folder / "scrapyd.conf").write_text(config)
+    (folder / "scrapyd.conf").write_text(configuration(http_port=str(port), **options))
     with (folder / "scrapyd.log").open("wb") as log:
         process = subprocess.Popen(
             [SCRIPTS / "scrapyd"],
             cwd=folder,
-            env=environment(folder, TPLSPIDER_FEEDS_DIR=str(folder / "items" / "feeds")),
+            env=environment(
+                folder,
+                **{"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})},
+            ),
             stdout=log,
             stderr=log,
         )
     server = Scrapyd(f"http://127.0.0.1:{port}/", folder)
     try:
-        for _ in range(300):
-            try:
-                server.call("daemonstatus.json")
-                break
-            except urllib.error.URLError:
-                assert process.poll() is None, (folder / "scrapyd.log").read_text()
-                time.sleep(0.1)
+        server.wait_until_up(process, folder / "scrapyd.log")
         yield server
     finally:
         process.terminate()
@@ -157,14 +170,24 @@ def deployed(clone: Path, folder: Path) -> Iterator[Scrapyd]:
 def deploy(
     clone: Path, server: Scrapyd, *arguments: str, password: str = "change-me"
 ) -> subprocess.CompletedProcess[str]:
+    return run_client(clone, server, "scrapyd-deploy", *arguments, SCRAPYD_PASSWORD=password)
+
+
+def run_client(
+    folder: Path, server: Scrapyd, *command: str, **variables: str | None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of scrapyd-client, with the guide's variables or others; None is unset."""
+    given = {
+        "SCRAPYD_URL": server.url.rstrip("/"),
+        "SCRAPYD_USERNAME": "alice",
+        "SCRAPYD_PASSWORD": "change-me",
+        **variables,
+    }
     return subprocess.run(
-        [SCRIPTS / "scrapyd-deploy", *arguments],
-        cwd=clone,
+        [SCRIPTS / command[0], *command[1:]],
+        cwd=folder,
         env=environment(
-            server.folder,
-            SCRAPYD_URL=server.url,
-            SCRAPYD_USERNAME="alice",
-            SCRAPYD_PASSWORD=password,
+            server.folder, **{name: value for name, value in given.items() if value is not None}
         ),
         capture_output=True,
         text=True,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_profile import KEY, PROFILE, html, needs_chromium
-from conftest import SITES, Crawl, FixtureServer
+from conftest import SITES, Crawl, FixtureServer, with_quick
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @needs_chromium
-@pytest.mark.parametrize("way", ["variable", "setting"])
+@pytest.mark.parametrize("way", with_quick(["variable", "setting"], "setting"))
 def test_a_menu_that_a_script_inserts(
     crawl: Callable[..., Crawl],
     serve: Callable[..., FixtureServer],
@@ -54,6 +54,7 @@ def test_a_menu_that_a_script_inserts(
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_the_hint_without_a_browser(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -170,6 +171,31 @@ def test_robots_txt_is_kept_to(
     assert server.log == ["/robots.txt", KEY]
 
 
+@needs_chromium
+def test_the_parts_of_a_page_are_guarded(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    """Scripts of a public page get no further than the page itself."""
+    server, inside = serve("alone"), serve("alone", {"/data": html("secret"), "/a": html("a")})
+    private = inside.url.replace("127.0.0.1", "loopback.example.com")
+    script = f"""<a href=/a>a</a><script>
+        const add = () => document.body.insertAdjacentHTML("beforeend", "<a href=/b>b</a>");
+        for (const path of ["{private}/data", "/moved"]) fetch(path).then(add);
+    </script>"""
+    server.routes = {
+        "/": html(script),
+        "/a": html("a page"),
+        "/moved": lambda request: request.answer(302, Location=f"{private}/data"),
+    }
+    settings = {"TWISTED_DNS_RESOLVER": "resolvers.MadeUpInternet", "TPLSPIDER_BROWSER_WAIT": "3"}
+    url = server.url.replace("127.0.0.1", "www.example.com")
+    done = crawl(url + "/", PROFILE | settings)
+    assert done.stats["tplspider/browser/rendered"] == "1", done.log
+    assert done.summary["links"] == 1
+    assert "/moved" in server.log
+    assert inside.log == []
+
+
 PUBLIC = Response("http://site.example/", ip_address=ip_address("203.0.114.1"))
 LOCAL = Response("http://site.example/", ip_address=ip_address("127.0.0.1"))
 
@@ -221,15 +247,15 @@ def test_what_is_missing_is_named(
 ) -> None:
     monkeypatch.setattr(browser, "find_spec", lambda name: None)
     browser.check_settings(Settings())
-    with pytest.raises(ValueError, match=r"pip install -r requirements-browser\.txt"):
+    with pytest.raises(ValueError, match=r"pip install scrapy-playwright$"):
         browser.check_settings(Settings(given))
-    with pytest.raises(ValueError, match=r"pip install -r requirements-browser\.txt"):
+    with pytest.raises(ValueError, match=r"pip install scrapy-playwright$"):
         browser.BrowserMiddleware.from_crawler(get_crawler(settings_dict=given))
 
 
 @pytest.mark.parametrize("name", ["TPLSPIDER_BROWSER_QUIET", "TPLSPIDER_BROWSER_WAIT"])
-@pytest.mark.parametrize("value", ["0", "-1", "nan"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "soon"])
 def test_times_are_checked(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setattr(browser, "find_spec", lambda name: object())
-    with pytest.raises(ValueError, match=f"{name}={value}: expected a number of seconds above 0"):
+    with pytest.raises(ValueError, match=f"{name}='{value}': expected a number of seconds above 0"):
         browser.check_settings(Settings(PROFILE | {name: value}))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import literal
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy
+from conftest import Crawl, FixtureServer, run_scrapy, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def load(url: str) -> literal.LiteralPage | str:
             return f"http-{error.code}"
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n", with_quick([1, 2, 3, 4, 5], 5))
 def test_pages_arrive_in_the_order_of_the_paper(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], n: int
 ) -> None:
@@ -47,6 +47,7 @@ def test_pages_arrive_in_the_order_of_the_paper(
     ]
 
 
+@pytest.mark.quick
 def test_stats_log_and_close_reason(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -60,25 +61,28 @@ def test_stats_log_and_close_reason(
         "tplspider/key_outcome": "ok",
         "tplspider/links": "9",
         "tplspider/loads": "5",
+        "tplspider/similarity": "0.766",
         "tplspider/skipped/http-404": "1",
         "tplspider/wasted": "0",
     }
     lines = [
-        line.partition(": ")[2].replace(server.url, "")
+        line.partition(": ")[2].replace(server.url, "").replace("complete_subdigraph", "REASON")
         for line in done.log.splitlines()
         if "[tplspider.extension]" in line
     ]
+    linked = "pages that all link to each other"
     assert lines == [
         "Key page /docs/guide/four.html: 9 links",
         "#1 /docs/guide/gone.html: no page (http-404)",
-        "#2 /docs/guide/one.html: page; best CS 1 of 3 [2]",
-        "#3 /docs/guide/two.html: page; best CS 2 of 3 [2, 3]",
-        "#4 /docs/guide/three.html: page; best CS 3 of 3 [2, 3, 4]",
-        "Complete subdigraph: 3 of 3 pages found with 5 loads (complete_subdigraph)",
+        "#2 /docs/guide/one.html: page; 1 page so far (best CS: [2] of 3)",
+        f"#3 /docs/guide/two.html: page; 2 {linked} so far (best CS: [2, 3] of 3)",
+        f"#4 /docs/guide/three.html: page; 3 {linked} so far (best CS: [2, 3, 4] of 3)",
+        f"Complete: 3 {linked}, a CS of 3 where 3 were asked for, found with 5 loads (REASON)",
     ]
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_links_run_out(crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]) -> None:
     server = serve("partial")
     done = crawl(server.url + "/")
@@ -88,6 +92,7 @@ def test_links_run_out(crawl: Callable[..., Crawl], serve: Callable[..., Fixture
     assert (done.summary["complete"], done.summary["loads"]) == (False, 4)
 
 
+@pytest.mark.quick
 def test_the_budget_runs_out(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -120,16 +125,24 @@ UNUSABLE: dict[str, tuple[str, Callable[[Handler], None] | None]] = {
     "/empty": ("bad-response", answer(200)),
     "/no-content": ("http-204", answer(204)),
     "/nolinks.html": ("no-links", None),
+    "/nothing": ("no-links", answer(200, b"<p>Words.</p>")),
     "/private/": ("robots", answer(200, b"<a href='/a.html'>a</a>")),
     "/" + "x" * 2100: ("too-long", None),
 }
 
+HINTS = {
+    "/nolinks.html": "no link of the key page leads to another page of its site:"
+    " 1 to the key page itself, 1 to other sites",
+    "/nothing": "the key page has no link at all",
+}
 
-@pytest.mark.parametrize("path", UNUSABLE, ids=lambda path: path[:20])
+
+@pytest.mark.parametrize("path", with_quick(UNUSABLE, "/private/"), ids=lambda path: path[:20])
 def test_a_key_page_that_cannot_be_used(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], path: str
 ) -> None:
     outcome, route = UNUSABLE[path]
+    hint = HINTS.get(path, "")
     robots = answer(200, b"User-agent: *\nDisallow: /private/\n", "text/plain")
     server = serve("alone", {"/robots.txt": robots} | ({path: route} if route else {}))
     done = crawl(server.url + path)
@@ -149,9 +162,12 @@ def test_a_key_page_that_cannot_be_used(
         "explored": [],
         "bounded": False,
         "wasted": 0,
-        "hint": "",
+        "hint": hint,
+        "similarity": None,
     }
-    assert f"cannot be used ({outcome})" in done.log
+    ending = f": {hint}" if hint else ""
+    lines = [line.partition("] ")[2] for line in done.log.splitlines()]
+    assert f"WARNING: The key page {server.url}{path} cannot be used ({outcome}){ending}" in lines
     assert "Traceback" not in done.log
 
 
@@ -193,7 +209,11 @@ def test_the_same_answer_from_the_http_cache(
         (("url=SITE", "max_loads=-3"), "max_loads='-3'"),
         (("url=SITE", "strategy=best"), "strategy='best'"),
         (("url=SITE", "scope=page"), "scope='page'"),
-        (("url=SITE", "nn=3"), "unknown argument 'nn': did you mean 'n'?"),
+        pytest.param(
+            ("url=SITE", "nn=3"),
+            "unknown argument 'nn': did you mean 'n'?",
+            marks=pytest.mark.quick,
+        ),
     ],
 )
 def test_bad_input_gets_a_clear_line(
@@ -209,9 +229,9 @@ def test_bad_input_gets_a_clear_line(
         folder=tmp_path,
     )
     assert done.code == 2
-    logged, printed = [line for line in done.log.splitlines() if words in line]
-    assert "ERROR" in logged
-    assert ": error: " in printed
+    (line,) = done.log.splitlines()
+    assert line.startswith("scrapy crawl: error: ")
+    assert words in line
     assert "Traceback" not in done.log
     assert server.log == []
     assert not out.exists()

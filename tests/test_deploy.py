@@ -1,4 +1,4 @@
-"""Deployment to a real scrapyd on loopback, by the commands of docs/deploy.md."""
+"""Deployment to a real scrapyd on loopback: eggs, passwords, the proxy, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 from conftest import PROJECT, Crawl, FixtureServer
 from scrapyd_server import (
-    FAST,
     GUIDE,
     KEY,
     SCRIPTS,
     Scrapyd,
     block,
     clone_of_the_project,
-    deploy,
     deployed,
     environment,
     free_port,
     git,
-    running_scrapyd,
+    run_client,
     schedule,
 )
 
@@ -46,6 +44,7 @@ def scrapyd(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[S
         yield server
 
 
+@pytest.mark.quick
 def test_a_deployed_job_gives_what_a_local_crawl_gives(
     scrapyd: Scrapyd,
     clone: Path,
@@ -86,12 +85,12 @@ def test_the_egg_holds_the_project_and_nothing_else(clone: Path, tmp_path: Path)
         capture_output=True,
     )
     names = set(zipfile.ZipFile(egg).namelist())
-    tracked = git(clone, "ls-files", "tplspider", "settings").splitlines()
+    tracked = git(clone, "ls-files", "tplspider").splitlines()
     metadata = "PKG-INFO SOURCES.txt dependency_links.txt entry_points.txt requires.txt"
     expected = {*tracked, *(f"EGG-INFO/{name}" for name in metadata.split())}
     assert names == expected | {"EGG-INFO/top_level.txt", "EGG-INFO/zip-safe"}
     entry = zipfile.ZipFile(egg).read("EGG-INFO/entry_points.txt").decode()
-    assert "settings = settings.scrapyd" in entry
+    assert "settings = tplspider.profiles.scrapyd" in entry
     assert git(clone, "status", "--porcelain") == ""
     # The demo's website is read from the zipped egg.
     code = "from tplspider.demo.server import SiteServer; print(SiteServer().find('/visit/'))"
@@ -106,18 +105,65 @@ def test_the_egg_holds_the_project_and_nothing_else(clone: Path, tmp_path: Path)
     assert "tplspider.egg" in done.stdout
 
 
-def test_bad_deployments(scrapyd: Scrapyd, clone: Path) -> None:
-    refused = deploy(clone, scrapyd, "production", password="wrong")
-    assert refused.returncode == 1
-    assert "Deploy failed (401)" in refused.stderr
-    nowhere = Scrapyd(f"http://127.0.0.1:{free_port()}/", scrapyd.folder)
-    unreachable = deploy(clone, nowhere, "production")
-    assert unreachable.returncode == 1
-    assert "Deploy failed: " in unreachable.stderr
-    assert "refused" in unreachable.stderr
-    unknown = deploy(clone, scrapyd, "nowhere")
-    assert unknown.returncode == 1
-    assert "Unknown target: nowhere" in unknown.stderr
+SCHEDULE = "scrapyd-client schedule -t production -p tplspider template_candidates"
+# An egg that will not do, so that none is built: all of these fail before anyone looks at it.
+DEPLOY = "scrapyd-deploy production --egg scrapy.cfg"
+FAULTS: list[tuple[str, str, dict[str, str | None]]] = [
+    ("Deploy failed (401)", DEPLOY, {"SCRAPYD_PASSWORD": "wrong"}),
+    ("Deploy failed (401)", DEPLOY, {"SCRAPYD_USERNAME": None}),
+    (
+        "Deploy failed: Invalid URL 'addversion.json': No scheme supplied",
+        DEPLOY,
+        {"SCRAPYD_URL": None},
+    ),
+    (
+        "Deploy failed: Invalid URL 'addversion.json': No scheme supplied",
+        DEPLOY,
+        {"SCRAPYD_URL": "scrapyd.example.org"},
+    ),
+    ("Deploy failed: ... Connection refused", DEPLOY, {"SCRAPYD_URL": "http://127.0.0.1:{port}"}),
+    ("Unknown target: ...", "scrapyd-deploy nowhere", {}),
+    ("Error: no Scrapy project found in this location", "scrapyd-deploy production", {"in": ".."}),
+    (
+        "Received a malformed response: ... 404 - No Such Resource",
+        SCHEDULE,
+        {"SCRAPYD_URL": "{server}"},
+    ),
+    ("MissingSchema: Invalid URL '${SCRAPYD_URL}/...", SCHEDULE, {"SCRAPYD_URL": None}),
+]
+
+
+@pytest.mark.parametrize(("words", "command", "variables"), FAULTS)
+def test_the_table_of_faults(
+    scrapyd: Scrapyd, clone: Path, words: str, command: str, variables: dict[str, str | None]
+) -> None:
+    given = dict(variables)
+    folder = clone / (given.pop("in", None) or "")
+    if url := given.get("SCRAPYD_URL"):
+        given["SCRAPYD_URL"] = url.format(port=free_port(), server=scrapyd.url)
+    done = run_client(folder, scrapyd, *command.split(), **given)
+    assert done.returncode != 0
+    output = " ".join((done.stdout + done.stderr).split())
+    for part in words.split("..."):
+        assert part.strip() in output
+    assert f"| `{words}`" in GUIDE
+
+
+def test_every_fault_is_tested() -> None:
+    table = GUIDE.partition("| what you see | what is wrong |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = [line.split("`")[1] for line in table.splitlines()]
+    assert rows == list(dict.fromkeys(words for words, _, _ in FAULTS))
+
+
+def test_an_empty_user_name_is_looked_up(scrapyd: Scrapyd, clone: Path) -> None:
+    netrc = scrapyd.folder / ".netrc"  # in the home folder of these commands
+    netrc.write_text("machine 127.0.0.1 login alice password change-me\n")
+    netrc.chmod(0o600)
+    try:
+        done = run_client(clone, scrapyd, *DEPLOY.split(), SCRAPYD_USERNAME="")
+    finally:
+        netrc.unlink()
+    assert "egg is not a ZIP file" in done.stdout
 
 
 def test_no_secret_is_in_the_project() -> None:
@@ -126,54 +172,6 @@ def test_no_secret_is_in_the_project() -> None:
         "${SCRAPYD_USERNAME}",
         "${SCRAPYD_PASSWORD}",
     ]
-
-
-@pytest.mark.skipif(not shutil.which("curl"), reason="the guide's commands need curl")
-def test_the_commands_of_the_guide(
-    clone: Path, tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    """Run them one after the other, as a reader would, against a server of our own."""
-    site = serve("menu")
-    with running_scrapyd(tmp_path / "scrapyd") as server:
-        commands = "".join(
-            found
-            for found in re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-            if "curl" in found or "scrapyd-deploy" in found
-        )
-        commands = commands.replace("https://scrapyd.example.org/", server.url)
-        commands = commands.replace("https://example.org/docs/page.html", site.url + KEY)
-        # Nobody waits for a job in the guide; and the site is ours, it needs no delay.
-        settings = "".join(f" -d setting={setting}" for setting in FAST)
-        commands = commands.replace(" -d n=3", f" -d n=3{settings}")
-        outputs = []
-        variables = environment(server.folder)
-        for command in commands.splitlines():
-            if command.startswith("export "):
-                name, _, value = command.removeprefix("export ").partition("=")
-                variables[name] = value
-                continue
-            done = subprocess.run(
-                command.replace("curl ", "curl -sS --fail "),
-                shell=True,
-                cwd=clone,
-                env=variables,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
-            assert done.returncode == 0, (command, done.stderr)
-            outputs.append((command, done.stdout))
-            if "jobid=first" in command:
-                server.wait("first")
-        answers = [json.loads(output) for command, output in outputs if '.json"' in command]
-        assert {answer["status"] for answer in answers if "status" in answer} == {"ok"}
-        feeds = {command.rpartition("/")[2].strip('"'): out for command, out in outputs}
-        assert len(json.loads(feeds["first.json"])) == 3
-        assert json.loads(feeds["first.summary.json"])[0]["complete"]
-        assert len(feeds["first.jl"].splitlines()) == 3
-        assert "Spider closed (complete_subdigraph)" in feeds["first.log"]
-        assert server.call("listversions.json?project=tplspider")["versions"] == ["r1"]
 
 
 @pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")

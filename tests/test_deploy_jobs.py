@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser_profile import KEY as SCRIPTED
+from browser_profile import needs_chromium
 from conftest import FixtureServer, run_scrapy
 from scrapyd_server import (
     FAST,
@@ -18,6 +22,7 @@ from scrapyd_server import (
     running_scrapyd,
     schedule,
 )
+from template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +55,20 @@ def test_a_job_chooses_settings_and_a_profile(
     assert len(scrapyd.feed("chosen.json")) == 3
 
 
+def test_a_job_has_a_worker_that_finds_the_egg(
+    scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu", routes_of(pages_of()))
+    settings = [*FAST, "LOG_LEVEL=DEBUG"]
+    schedule(scrapyd, "template", url=site.url, setting=settings, template="t.json")
+    scrapyd.wait("template")
+    log = scrapyd.log("template")
+    assert re.search(r"Extraction worker \d+ is started", log)
+    assert "No template" not in log
+    (item,) = scrapyd.feed("t.json")
+    assert item["content_text"] == CONTENT[""]
+
+
 @pytest.mark.parametrize(
     ("job", "fields", "line"),
     [
@@ -60,6 +79,16 @@ def test_a_job_chooses_settings_and_a_profile(
             "bad-profile",
             {"url": "http://127.0.0.1/", "setting": ["TPLSPIDER_PROFILE=hasty"]},
             "TPLSPIDER_PROFILE='hasty': expected one of ",
+        ),
+        (
+            "outside",
+            {"url": "http://127.0.0.1/", "summary": "../../outside.json"},
+            "summary='../../outside.json': expected a relative name inside TPLSPIDER_FEEDS_DIR",
+        ),
+        (
+            "elsewhere",
+            {"url": "http://127.0.0.1/", "save_html": "/tmp"},
+            "save_html='/tmp': expected a relative name inside TPLSPIDER_FEEDS_DIR",
         ),
     ],
 )
@@ -80,12 +109,31 @@ def test_a_job_may_not_look_into_the_servers_network(
     scrapyd: Scrapyd, serve: Callable[..., FixtureServer]
 ) -> None:
     site = serve("menu")
-    schedule(scrapyd, "inside", url=site.url + KEY, setting=["DOWNLOAD_DELAY=0"])
+    settings = ["DOWNLOAD_DELAY=0", "TPLSPIDER_TEMPLATE=True"]
+    schedule(scrapyd, "inside", url=site.url + KEY, setting=settings)
     scrapyd.wait("inside")
     (summary,) = scrapyd.feed("inside.summary.json")
     assert summary["key_outcome"] == "private-address"
     assert scrapyd.feed("inside.json") == []
+    assert scrapyd.feed("inside.template.json") == []
     assert site.log == []
+
+
+@needs_chromium
+def test_a_job_with_a_browser(scrapyd: Scrapyd, serve: Callable[..., FixtureServer]) -> None:
+    site = serve("script-menu")
+    url = site.url + SCRIPTED
+    outside = ["TPLSPIDER_PROFILE=browser", "DOWNLOAD_DELAY=0"]
+    fields = {"url": url, "summary": "../outside.json"}
+    schedule(scrapyd, "rendered", url=url, setting=[*FAST, "TPLSPIDER_PROFILE=browser"])
+    schedule(scrapyd, "browser-inside", url=url, setting=outside)
+    schedule(scrapyd, "browser-outside", **fields, setting=outside)
+    for job in ("rendered", "browser-inside", "browser-outside"):
+        scrapyd.wait(job)
+    assert scrapyd.feed("rendered.summary.json")[0]["complete"]
+    (summary,) = scrapyd.feed("browser-inside.summary.json")
+    assert summary["key_outcome"] == "private-address"
+    assert "expected a relative name inside TPLSPIDER_FEEDS_DIR" in scrapyd.log("browser-outside")
 
 
 def test_cancelling_leaves_valid_feeds(
@@ -113,6 +161,59 @@ def test_cancelling_leaves_valid_feeds(
     assert [row["url"] for row in scrapyd.feed("cancelled.json")] == summary["members"]
 
 
+def test_cancelling_a_job_that_has_not_begun(
+    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    """What the guide says: feeds, all of them, once it has begun; before, none, and a line."""
+    over = threading.Event()
+    site = serve("menu", {"/robots.txt": lambda _: over.wait(600)})  # so that no job gets further
+
+    def files(job: str) -> set[str]:
+        folders = ("logs", "items")
+        return {path.name for at in folders for path in (server.folder / at).rglob(f"{job}.*")}
+
+    def log(job: str) -> str:
+        return server.log(job) if f"{job}.log" in files(job) else ""
+
+    with running_scrapyd(tmp_path / "scrapyd", max_proc="1") as server:
+        assert deploy(clone, server, "production").returncode == 0
+        moments: dict[str, Callable[[], object]] = {
+            "at-once": lambda: True,
+            "logging": lambda: log("logging"),
+            "asking": lambda: site.log,
+        }
+        try:
+            for job, has_come in moments.items():
+                schedule(server, job, url=site.url + KEY)
+                server.wait(job, "running")
+                schedule(server, f"after-{job}", url=site.url + KEY)
+                removed = server.call("cancel.json", project="tplspider", job=f"after-{job}")
+                assert removed["prevstate"] == "pending"
+                assert server.call(f"status.json?job=after-{job}")["currstate"] is None
+                assert files(f"after-{job}") == set()
+                for _ in range(600):
+                    if has_come():
+                        break
+                    time.sleep(0.05)
+                assert has_come()
+                cancelled = server.call("cancel.json", project="tplspider", job=job)
+                assert cancelled["prevstate"] == "running"
+                server.wait(job)
+                # Where a job was met depends on the machine; that it had begun, for the last alone.
+                feeds = files(job) - {f"{job}.log"}
+                if feeds:
+                    assert "Spider opened" in log(job)
+                    assert feeds == {f"{job}.json", f"{job}.summary.json", f"{job}.jl"}
+                    assert server.feed(f"{job}.summary.json")[0]["reason"] == "shutdown"
+                else:
+                    told = "Ended before the search had begun" in log(job)
+                    assert told or "Spider opened" not in log(job)
+                    assert job != "asking"
+        finally:
+            over.set()
+    assert site.pages_asked == []
+
+
 def test_without_items_dir_and_with_jobs_dir(
     tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
 ) -> None:
@@ -126,6 +227,32 @@ def test_without_items_dir_and_with_jobs_dir(
             assert server.feed(f"{job}.summary.json")[0]["loads"] == 5
             assert server.log(job).count("JOBDIR is ignored") == 1
         assert not any(path.is_file() for path in (server.folder / "jobs").rglob("*"))
+
+
+def test_a_server_that_says_what_jobs_may_set(
+    tmp_path: Path, clone: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    site = serve("menu")
+    variables = {"TPLSPIDER_JOB_SETTINGS": "DOWNLOAD_DELAY,TPLSPIDER_ALLOW_PRIVATE,FEEDS"}
+    with running_scrapyd(tmp_path / "scrapyd", variables, items_dir="") as server:
+        assert deploy(clone, server, "production").returncode == 0
+        fields = {"url": site.url + KEY, "summary": "sub/summary-%(n)s.json"}
+        for job, setting, line in (
+            ("free", "TPLSPIDER_CONFINE=False", "may not give here: TPLSPIDER_CONFINE"),
+            ("code", 'EXTENSIONS={"os.abort": 1}', "may not give here: EXTENSIONS"),
+            ("ftp", 'FEEDS={"ftp://127.0.0.1/x.json": {}}', "own configuration does not name it"),
+        ):
+            schedule(server, job, **fields, setting=[*FAST, setting])
+            server.wait(job)
+            log = server.log(job)
+            assert line in log
+            assert "Traceback" not in log
+        assert site.log == []
+        schedule(server, "fine", **fields)
+        server.wait("fine")
+        assert len(server.feed("fine.json")) == 3
+        assert server.feed("sub/summary-3.json") == server.feed("fine.summary.json")
+    assert not (tmp_path / "scrapyd" / "sub").exists()
 
 
 def test_a_job_directory_on_the_command_line(

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl, FixtureServer
+from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
     assert summary["loads"] == len(summary["explored"]) + 1
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", with_quick([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_a_signal(serve: Callable[..., FixtureServer], tmp_path: Path, sent: int) -> None:
     server = serve("menu", endless())
     out, summary = tmp_path / "out.json", tmp_path / "summary.json"
@@ -113,3 +113,23 @@ def test_before_the_key_page_has_come(
     assert done.candidates == []
     assert done.summary["key_outcome"] == "not-loaded"
     assert done.summary["reason"] == done.finish_reason == "max_seconds"
+
+
+@pytest.mark.parametrize("moment", ["load", "settings", "spider_opened", "engine_started"])
+def test_a_signal_in_the_first_moments(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str
+) -> None:
+    server = serve("menu")
+    settings = {"INTERRUPTED_AT": moment, "EXTENSIONS": '{"components.Interrupted": 1}'}
+    if moment == "load":
+        settings = {"SPIDER_LOADER_CLASS": "components.InterruptedLoader"}
+    done = crawl(server.url + "/docs/guide/four.html", settings)
+    assert "Traceback" not in done.log
+    assert server.log == []
+    if (done.folder / "summary.json").exists():
+        assert done.code == 0
+        assert (done.candidates, done.summary["reason"]) == ([], "shutdown")
+        assert done.summary["key_outcome"] == "not-loaded"
+    else:
+        assert done.code == 1
+        assert done.log.count("Ended before the search had begun") == 1

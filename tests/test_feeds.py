@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Crawl, FixtureServer, run_scrapy
+from conftest import Crawl, FixtureServer, run_scrapy, with_quick
 
 from tplspider.items import CandidateSearch, TemplateCandidate
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KEY = "/docs/guide/four.html"
 CANDIDATE_FIELDS = [field.name for field in fields(TemplateCandidate)]
 SUMMARY_FIELDS = [field.name for field in fields(CandidateSearch)]
+SIMILARITIES = ["0.923", "0.766", "0.766"]  # of the members of the site "menu"
 CASES = {
     "found": ("menu", KEY, 3),
     "partial": ("partial", "/", 2),
@@ -53,7 +54,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     raise AssertionError(path)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", with_quick(CASES, "found"))
 def test_every_format_is_valid_in_every_case(
     serve: Callable[..., FixtureServer], tmp_path: Path, case: str
 ) -> None:
@@ -92,6 +93,7 @@ def test_the_summary_in_every_format(
     assert str(item["loads"]) == "5"
 
 
+@pytest.mark.quick
 def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu")
     crawl_to(tmp_path, server.url + KEY, f"-O{tmp_path / 'out.csv'}", f"-O{tmp_path / 'out.jl'}")
@@ -104,7 +106,10 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
     ]
     assert (tmp_path / "out.csv").read_bytes().decode("utf-8").splitlines() == [
         ",".join(CANDIDATE_FIELDS),
-        *(f"{site}{KEY},{guide}/{row},3,3,True,5" for row in rows),
+        *(
+            f"{site}{KEY},{guide}/{row},3,3,True,5,{similarity}"
+            for row, similarity in zip(rows, SIMILARITIES, strict=True)
+        ),
     ]
     lines = [json.loads(line) for line in (tmp_path / "out.jl").read_bytes().splitlines()]
     assert lines[1] == {
@@ -120,6 +125,7 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
         "cs_size": 3,
         "complete": True,
         "loads": 5,
+        "similarity": float(SIMILARITIES[1]),
     }
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 

@@ -6,6 +6,7 @@ import sys
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
+import guided_literal
 import pytest
 from conftest import PROJECT, Crawl, FixtureServer
 from hypothesis import given, settings
@@ -14,10 +15,12 @@ from plain_site import PlainSite, outcome, run, sites
 
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.menu_signs import MenuSigns, menu_signs
+from tplspider.sort_links import sort_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from random import Random
 
 URL = "http://example.org/docs/this.html"
 
@@ -122,6 +125,146 @@ def test_it_is_complete_also_where_the_signs_mislead() -> None:
     assert paper.complete
     assert guided.complete
     assert guided.loads <= 2 * paper.loads + 24
+
+
+# Places of all kinds, and addresses that are one target, one identity, both or neither.
+PLACES = st.sampled_from(
+    [
+        "div",
+        "ul",
+        "li",
+        "p",
+        "nav",
+        "main",
+        "footer",
+        "noscript",
+        "td class=menu",
+        "div class=content id=toc",
+        "li class=next",
+        "span role=navigation",
+        "b rel=prev",
+        "a href=/a%2Fb",
+        "a name=x",
+    ]
+)
+ADDRESSES = st.sampled_from(
+    [
+        "a.html",
+        "./a.html",
+        " a.html#x",
+        "/docs/a.html",
+        "HTTP://EXAMPLE.org/docs/a.html",
+        "b.html?x=1&y=2",
+        "b.html?y=2&x=1",
+        "/b.html?",
+        "/b.html",
+        "/a/b",
+        "/a%2Fb",
+        "/a%2fb",
+        "/a%20b",
+        "/%61/b",
+        "/c d",
+        "/docs/",
+        "/docs",
+        "?",
+        "",
+        "#here",
+        "this.html",
+        "/docs/this.html?x#y",
+        "http://me@example.org/a/b",
+        "http://other.example/",
+        "mailto:x",
+        "http://[",
+        f"/{'long/' * 60}?b=1&a=2",
+        f"/./{'long/' * 60}?b=1&a=2",
+    ]
+)
+WORDS = st.sampled_from(["", " ", "x", "Some words ", " and some\n more of them. " * 3])
+
+
+def _place(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda tag, words, parts: (
+            f"<{tag}>{words}{''.join(parts)}</{tag.partition(' ')[0]}>{words}"
+        ),
+        PLACES,
+        WORDS,
+        st.lists(inner, max_size=6),
+    )
+
+
+ANCHORS = st.builds(
+    "<a {} href='{}'>{}</a>{}".format,
+    st.sampled_from(["", "", "", "class=entry", "rel=next", "id=nav1 role=tab"]),
+    ADDRESSES,
+    WORDS,
+    WORDS,
+)
+PAGES = st.builds(
+    "{}<body {}>{}{}".format,
+    st.sampled_from(["", "", "", "<base href=/docs/deep/>", "<base href=''><base href=/x/>"]),
+    st.sampled_from(["", "", "class=older"]),
+    st.lists(
+        st.recursive(
+            st.one_of(ANCHORS, st.just("<!-- c --> word <script>x</script> more"), WORDS),
+            _place,
+            max_leaves=30,
+        ),
+        max_size=6,
+    ).map("".join),
+    st.lists(ADDRESSES, max_size=4).map(lambda more: "".join(f"<area href='{x}'>" for x in more)),
+)
+
+
+@settings(max_examples=300)
+@given(
+    PAGES,
+    st.sampled_from([URL, "http://example.org/d%20x/", "http://example.org/b.html?x=1"]),
+    st.sampled_from([0, 100]),
+)
+def test_the_signs_are_those_of_the_definition(html: str, url: str, longest: int) -> None:
+    links = get_links(parse_html(html), url, Site(identity(url)), longest=longest)
+    assert menu_signs(links, url) == guided_literal.menu_signs(links, url)
+    in_order = sort_links(links, identity(url))
+    positions = [links.index(link) for link in in_order]
+    signs = menu_signs(links, url, None, positions)
+    assert [signs[i] for i in positions] == guided_literal.menu_signs(in_order, url)
+
+
+@settings(max_examples=200)
+@given(sites(), st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
+def test_the_order_is_that_of_the_definition(
+    site: PlainSite, n: int, in_flight: int, seed: int
+) -> None:
+    options: dict[str, Any] = {"size": n, "max_loads": 0, "in_flight": in_flight, "seed": seed}
+    expected, _ = run(site, "/", strategy=guided_literal.order, **options)
+    found, _ = run(site, "/", strategy="guided", **options)
+    assert outcome(found) == outcome(expected)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(
+    st.randoms(use_true_random=False),
+    st.sampled_from([20, 100, 300]),
+    st.lists(st.sampled_from([0, 2, 0.02, 0.3, 0.9, 1.0]), min_size=1, max_size=4),
+    st.integers(1, 5),
+)
+def test_the_order_of_many_links_is_that_of_the_definition(
+    random: Random, count: int, shares: list[float], in_flight: int
+) -> None:
+    """Pages with few of the links, with many, and with all; many links have the same score."""
+    names = [f"/{'d/' * random.choice([0, 0, 1, 2])}{i}" for i in range(count)]
+    names = [name + random.choice(["", "", "?q=1"]) for name in names]
+    site = PlainSite({"/": names})
+    for name in names:
+        share = random.choice(shares)
+        site.links[name] = random.sample(names, int(share if share > 1 else share * count))
+        site.texts[name] = f"page {name} "
+    options: dict[str, Any] = {"size": 4, "max_loads": 60, "in_flight": in_flight}
+    expected, _ = run(site, "/", strategy=guided_literal.order, **options)
+    found, _ = run(site, "/", strategy="guided", **options)
+    assert outcome(found) == outcome(expected)
 
 
 def test_a_thousand_links_that_lead_nowhere_are_not_dear() -> None:

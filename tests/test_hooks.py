@@ -6,6 +6,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from conftest import SITES, Crawl, FixtureServer
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def name_of(link: str, site: str) -> str:
     return link.removeprefix(site + "/") if link.startswith(site) else "refused"
 
 
+@pytest.mark.slow
 def test_every_end_is_accounted_for(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
@@ -165,6 +167,7 @@ def test_every_end_is_accounted_for(
     assert skipped["tplspider/skipped/http-404"] == "1"
 
 
+@pytest.mark.quick
 def test_a_link_that_vanishes(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
-import time
 from html import escape
 from itertools import islice
 from pathlib import Path
@@ -17,13 +13,12 @@ import hostile_pages
 import hostile_redirects
 import hostile_sizes
 import pytest
-from conftest import PROJECT, SETTINGS, Crawl
 from hostile_server import Exchange, HostileServer, Trap
+from measured_crawl import run_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SECONDS = 120  # no more than this for all of it
 MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
 ALIASES = ("/copy.html", "/index.html", "/?session=1")
 NO_LINKS = (
@@ -41,6 +36,8 @@ NO_LINKS = (
     "http://b\xfccher.example.net/",
     "http://пример.рф/",
     "http://xn--/",
+    f"http://{hostile_pages.HOST}/",
+    "http://me:secret@/",
     "http://127.1/",
     "//other.example.net/",
     "https://127.0.0.1/",
@@ -106,36 +103,7 @@ def outcome(end: str) -> tuple[str, str]:
     return "duplicate" if end.startswith(("duplicate-of", "key-page")) else "none", end
 
 
-def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Crawl, float]:
-    """Crawl, and tell how many megabytes the process had at most.
-
-    That is VmHWM, read while it runs: the figure of wait4 includes the process that started it.
-    """
-    arguments = {"url": url, "n": 3, "max_loads": 0, "summary": folder / "summary.json"}
-    given = [f"-a{name}={value}" for name, value in arguments.items()]
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
-    command = ["crawl", "template_candidates", *given, f"-O{folder / 'out.json'}", *options]
-    log = folder / "log"
-    peak = 0
-    with (
-        log.open("wb") as stderr,
-        subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *command],
-            cwd=PROJECT,
-            env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
-            stderr=stderr,
-        ) as child,
-    ):
-        end = time.monotonic() + SECONDS
-        while child.poll() is None and time.monotonic() < end:
-            status = Path(f"/proc/{child.pid}/status").read_text("utf-8")
-            if "VmHWM:" in status:  # not at its very end
-                peak = int(status.partition("VmHWM:")[2].split()[0])
-            time.sleep(0.05)
-        child.kill()
-    return Crawl(child.returncode, "", log.read_text("utf-8", "replace"), folder), peak / 1024
-
-
+@pytest.mark.crawl
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc")
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:

@@ -5,7 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import SITES, Crawl, FixtureServer
+from conftest import SITES, Crawl, FixtureServer, with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,56 @@ def test_the_answer_is_byte_identical(
     assert len(answers) == 1
 
 
+def test_links_that_redirect_to_one_page_load_it_once(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    menu = ["/m/a", "/m/b", "/m/c"]
+
+    def page(request: Handler) -> None:
+        time.sleep(0.2)  # so that all who redirect there have done so before it comes
+        links = "".join(f"<a href='{path}'>x</a>" for path in menu)
+        request.answer(200, f"<p>{request.path}</p>{links}".encode(), Content_Type="text/html")
+
+    def key_page(request: Handler) -> None:
+        links = "".join(
+            f"<p><a href='{path}'>x</a></p>" for path in ["/p", "/q", "/r", "/s", "/t", "/u", *menu]
+        )
+        request.answer(200, links.encode(), Content_Type="text/html")
+
+    def to(target: str) -> Callable[[Handler], None]:
+        return lambda request: request.answer(302, Location=target)
+
+    def refresh(request: Handler) -> None:
+        html = b"<meta http-equiv=refresh content='0; url=/target'>"
+        request.answer(200, html, Content_Type="text/html")
+
+    server = serve(
+        "menu",
+        {
+            **dict.fromkeys(["/target", *menu], page),
+            **dict.fromkeys(["/p", "/q"], to("/target")),
+            "/r": to("/way"),
+            "/way": to("/target"),
+            "/s": refresh,
+            "/t": to("/m/b"),
+            "/u": to("/gone"),
+            "/": key_page,
+        },
+    )
+    answers = set()
+    for in_flight in (1, 4, 8):
+        server.log.clear()
+        done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)})
+        summary = (done.folder / "summary.json").read_bytes()
+        answers.add(without_wasted(summary, done.summary["wasted"]))
+        assert done.summary["complete"]
+        assert {path: server.log.count(path) for path in ("/target", *menu)} == dict.fromkeys(
+            ("/target", *menu), 1
+        )
+    assert len(answers) == 1
+
+
+@pytest.mark.quick
 def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> None:
     with JitterServer("menu", seed=1) as server:
         done = crawl(server.url + "/docs/guide/four.html", {"TPLSPIDER_PROFILE": "fast"}, n=6)
@@ -77,13 +127,13 @@ def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> Non
         assert 1 < server.most <= 4
 
 
-@pytest.mark.parametrize("value", ["0", "-2"])
+@pytest.mark.parametrize("value", with_quick(["-2", "abc"], "abc"))
 def test_nonsense_is_refused(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
 ) -> None:
     server = serve("menu")
     done = crawl(server.url, {"TPLSPIDER_IN_FLIGHT": value})
     assert done.code == 2
-    assert f"TPLSPIDER_IN_FLIGHT={value}: expected 1 or more" in done.log
+    assert f"TPLSPIDER_IN_FLIGHT='{value}': expected a whole number, 1 or more" in done.log
     assert "Traceback" not in done.log
     assert server.log == []

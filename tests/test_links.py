@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf
+
 import literal
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from pages import DOCUMENTS
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
+from benchmarks.long_hosts import BOUND, ratios
 from tplspider import ignored_extensions
 from tplspider.addresses import identity
 from tplspider.links import LinkCount, get_links, link_identities
@@ -20,15 +23,15 @@ def links_of(html: str, scope: str = "host", url: str = URL) -> list[str]:
     return [link.url for link in get_links(parse_html(html), url, Site(identity(URL), scope))]
 
 
-@given(DOCUMENTS, st.sampled_from(["host", "domain"]))
-def test_links_are_those_of_the_definition(html: str, scope: str) -> None:
+@given(DOCUMENTS, st.sampled_from(["host", "domain"]), st.sampled_from([0, 0, 20, 100, 2083]))
+def test_links_are_those_of_the_definition(html: str, scope: str, longest: int) -> None:
     root = parse_html(html)
-    links = get_links(root, URL, Site(identity(URL), scope))
-    expected = literal.get_links(html, URL, URL, scope, root=root)
+    links = get_links(root, URL, Site(identity(URL), scope), longest=longest)
+    expected = literal.get_links(html, URL, URL, scope, root=root, longest=longest or inf)
     assert [(link.identity, link.url, link.element) for link in links] == [
         (link.identity, link.url, link.element) for link in expected
     ]
-    assert link_identities(root, URL, Site(identity(URL), scope)) == {
+    assert link_identities(root, URL, Site(identity(URL), scope), longest=longest) == {
         link.identity for link in expected
     }
 
@@ -85,6 +88,34 @@ def test_addresses_that_cannot_be_parsed_are_counted() -> None:
     root = parse_html("<a href='http://[::1'>x</a><a href='http://x:y/'>x</a><a href='z'>z</a>")
     assert len(get_links(root, URL, Site(identity(URL)), count=count)) == 1
     assert count.unparsable == 2
+
+
+def test_hosts_that_are_too_long_cannot_be_parsed() -> None:
+    count = LinkCount()
+    hosts = ["a" * 254, "ü" * 254, "ü." * 500_000 + "x", "\u0301\u0323" * 500_000]
+    links = "".join(f"<a href='http://{host}/'>x</a>" for host in hosts)
+    root = parse_html(f"{links}<a href='http://{'a' * 253}/'>x</a><a href='z'>z</a>")
+    assert len(get_links(root, URL, Site(identity(URL)), count=count)) == 1
+    assert count.unparsable == len(hosts)
+
+
+def test_links_that_differ_by_user_and_password_are_one() -> None:
+    names = ("", "me@", "me:secret@", "you:secret@", "@")
+    html = "".join(f"<a href='http://{name}example.org/x'>x</a>" for name in names)
+    assert links_of(html) == ["http://example.org/x"]
+
+
+def test_a_link_to_the_page_itself_is_one_whatever_user_it_names() -> None:
+    assert links_of("<a href='http://me:secret@example.org/docs/index.html'>x</a>") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["host beyond ASCII", "host beyond ASCII, with dots", "address over the limit"]
+)
+def test_addresses_that_are_too_long_cost_little_more_than_plain_ones(name: str) -> None:
+    found = ratios(name, ("key page", "other page"), rounds=3)
+    assert max(found.values()) < BOUND
 
 
 def test_the_first_element_stands_for_the_link() -> None:

@@ -26,6 +26,7 @@ FIRST = TemplateCandidate(
     cs_size=2,
     complete=True,
     loads=4,
+    similarity=0.5,
 )
 SECOND = replace(FIRST, url="http://example.org/b", link="http://example.org/b", rank=3)
 SUMMARY = CandidateSearch(
@@ -38,6 +39,7 @@ SUMMARY = CandidateSearch(
     loads=4,
     links=5,
     members=[FIRST.url, SECOND.url],
+    similarity=0.5,
 )
 TEMPLATE = PageTemplate(
     key_url=KEY,
@@ -71,6 +73,8 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, complete=False)], "complete=False with 2 of 2 pages"),
         ([replace(FIRST, cs_size=3, complete=False)], "3 pages where 2 were asked for"),
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
+        ([replace(FIRST, similarity=1.01)], "similarity=1.01 is not from 0 to 1"),
+        ([replace(FIRST, similarity=float("nan"))], "similarity=nan is not from 0 to 1"),
         ([replace(TEMPLATE, members=[])], "no other page tells of"),
         ([FIRST, TEMPLATE], "its members are not the candidates"),
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is no share"),
@@ -91,6 +95,8 @@ def test_an_unsound_answer_is_dropped(
     [
         ([FIRST, SUMMARY], "its members are not the candidates"),
         ([FIRST, SECOND, replace(SUMMARY, members=[FIRST.url])], "1 members, but cs_size 2"),
+        ([FIRST, SECOND, replace(SUMMARY, similarity=-0.1)], "similarity=-0.1 is not from 0 to 1"),
+        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 members"),
     ],
 )
 def test_an_unsound_summary_is_reported_and_kept(

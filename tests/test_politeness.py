@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from conftest import with_quick
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tplspider import __version__
 from tplspider.politeness import retry_after, user_agent
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 KEY = "/docs/guide/four.html"
 
 
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("status", with_quick([429, 503], 503))
 def test_retry_after_is_waited_for(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], status: int
 ) -> None:
@@ -111,10 +114,69 @@ def test_the_user_agent(crawl: Callable[..., Crawl], serve: Callable[..., Fixtur
         ("soon", None),
         ("-5", None),
         ("", None),
+        ("31622400", 31622400),
+        ("31622401", None),
+        ("9" * 5000, None),
+        ("1e3", None),
+        ("١٢٠", None),
+        ("²", None),
+        ("Wed, 21 Oct 1 07:28:30 GMT", 0),
+        ("Wed, 21 Oct 2026 07:28:30 +2359", 0),
+        ("Wed, 21 Oct 2026 07:28:30 +9999", None),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
+        ("Sat, 01 Jan 0001 00:00:00 +2359", 0),
+        ("Wed, 21 Oct 10000 07:28:30 GMT", None),
+        ("Wed, 21 Oct 99999999999999999999 07:28:30 GMT", None),
+        ("Wed, 21 Oct 2026 99999999999999999999:28:30 GMT", None),
+        ("Wed, 21 Oct 2026 07:28:30 +99999999999999999999", None),
+        (f"Wed, 21 Oct {'9' * 5000} 07:28:30 GMT", None),
+        ("Wed, 32 Oct 2026 25:61:61 GMT", None),
     ],
 )
 def test_retry_after_is_read(value: str, seconds: float | None) -> None:
     assert retry_after(value, datetime(2026, 10, 21, 7, 28, tzinfo=UTC)) == seconds
+
+
+PIECES = st.sampled_from(
+    [*" ,:-+/.", "Wed", "21", "Oct", "2026", "07:28:30", "GMT", "+0100", "-9999", "\u0661", "é"]
+)
+
+
+@settings(max_examples=500)
+@given(
+    st.one_of(
+        st.text(max_size=20),
+        st.lists(PIECES | st.integers().map(str), max_size=12).map(" ".join),
+        st.lists(PIECES, max_size=12).map("".join),
+    )
+)
+def test_whatever_retry_after_says_is_a_wait_or_nonsense(value: str) -> None:
+    seconds = retry_after(value)
+    assert seconds is None or 0 <= seconds <= 366 * 86400
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "Wed, 21 Oct 99999999999 07:28:00 GMT"])
+def test_a_nonsensical_retry_after_is_ignored(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
+) -> None:
+    server = serve("menu")
+    page = server.site / "docs" / "guide" / "one.html"
+    asked: list[str] = []
+
+    def respond(request: Handler) -> None:
+        asked.append(request.path)
+        if len(asked) == 1:
+            request.answer(503, Retry_After=value)
+        else:
+            request.answer(200, page.read_bytes(), Content_Type="text/html")
+
+    server.routes["/docs/guide/one.html"] = respond
+    done = crawl(server.url + KEY)
+    assert len(asked) == 2
+    assert done.summary["complete"]
+    assert done.summary["loads"] == 5
+    assert "Traceback" not in done.log
 
 
 def test_user_agent_without_a_contact() -> None:

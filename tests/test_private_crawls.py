@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from asker import OTHERS
 from conftest import SITES, Crawl, FixtureServer
 from internet_crawls import (
     GUARD,
@@ -62,7 +63,7 @@ def test_by_default_the_key_page_may_be_private(host: str, crawl: RunCrawl, serv
 @pytest.mark.parametrize(
     ("host", "robots"),
     [
-        ("127.0.0.1", "True"),
+        pytest.param("127.0.0.1", "True", marks=pytest.mark.quick),
         ("[::ffff:127.0.0.1]", "True"),
         ("loopback.example.com", "True"),
         ("loopback.example.com", "False"),
@@ -77,6 +78,8 @@ def test_a_private_key_page_is_refused_where_it_may_not_be(
     assert_unusable(done)
     assert server.log == []
     assert connected_to(done) == set()
+    assert "(private-address): TPLSPIDER_ALLOW_PRIVATE is false" in done.log
+    assert done.summary["hint"].startswith("TPLSPIDER_ALLOW_PRIVATE is false")
 
 
 def test_a_public_key_page_is_not(crawl: RunCrawl, serve: Serve) -> None:
@@ -92,7 +95,7 @@ def test_a_public_key_page_is_not(crawl: RunCrawl, serve: Serve) -> None:
         ("http", "127.0.0.1"),
         ("http", "2130706433"),
         ("http", "[::ffff:7f00:1]"),
-        ("http", "loopback.example.com"),
+        pytest.param("http", "loopback.example.com", marks=pytest.mark.quick),
         ("http", "mapped.example.net"),
         ("meta", "127.0.0.1"),
     ],
@@ -105,11 +108,13 @@ def test_a_public_key_page_redirects_to_another_port_on_loopback(
     server = serve("hooks", {"/": redirect(target) if kind == "http" else html(head=refresh)})
     done = crawl(at(server, "www.example.com") + "/", settings=INTERNET)
     assert_unusable(done)
+    assert "may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says" in done.summary["hint"]
     assert server.pages_asked == ["/"]
     assert connected_to(done) == {PUBLIC}
     assert listener.accepted == 0
 
 
+@pytest.mark.quick
 def test_names_of_the_site_that_are_private(
     crawl: RunCrawl, serve: Serve, listener: Listener
 ) -> None:
@@ -160,6 +165,36 @@ def test_links_of_any_spider(serve: Serve, listener: Listener, tmp_path: Path) -
     assert listener.accepted == 0
 
 
+def test_requests_of_others_are_not_judged(serve: Serve, tmp_path: Path) -> None:
+    """In one crawl with a search of a public site; and the search cannot use their connections."""
+    server = serve("menu")
+    target = at(server, "127.0.0.1") + "/about.html"
+    server.routes["/moved"] = redirect(target)
+    site, private = at(server, "www.example.com"), at(server, "loopback.example.com") + "/"
+    others = [f"{OTHERS}{url}" for url in (private, target, f"{site}/moved")]
+    done = ask(f"{site}/", *others, private, target, folder=tmp_path)
+    assert ends(done) == {
+        f"{site}/": "200",
+        **dict.fromkeys(others, "200"),
+        private: REFUSED,
+        target: REFUSED,
+    }
+    assert connected_to(done) == {PUBLIC, "127.0.0.1"}
+    asked = ("/", "/moved", "/about.html", "/robots.txt")
+    assert [server.log.count(path) for path in asked] == [2, 1, 2, 4]
+
+
+def test_a_connection_that_others_open_in_the_meantime(serve: Serve, tmp_path: Path) -> None:
+    """The search has asked for the host while it was public, and waits for its turn."""
+    server = serve("menu", {"/first": html()})
+    site = at(server, "rebind1.example.com")
+    urls = [f"{site}/first", f"{OTHERS}{site}/about.html", f"{site}/index.html"]
+    pace = {"CONCURRENT_REQUESTS": "8", "DOWNLOAD_DELAY": "0.5", "ROBOTSTXT_OBEY": "False"}
+    done = ask(*urls, folder=tmp_path, settings={**INTERNET, **pace})
+    assert ends(done) == {urls[0]: "200", urls[1]: "200", urls[2]: REFUSED}
+    assert server.log == ["/first", "/about.html"]
+
+
 def test_a_robots_txt_that_redirects_to_loopback(
     crawl: RunCrawl, serve: Serve, listener: Listener
 ) -> None:
@@ -178,6 +213,8 @@ def test_rebinding_of_the_key_pages_name(crawl: RunCrawl, serve: Serve) -> None:
     done = crawl(site + "/", settings=INTERNET)
     assert done.code == 0
     assert reasons(done) == dict.fromkeys([f"{site}/{name}" for name in MENU], "private-address")
+    lines = [line for line in done.log.splitlines() if "no page (private-address" in line]
+    assert len(lines) == sum("TPLSPIDER_ALLOW_PRIVATE" in line for line in lines) == len(MENU)
     assert server.log == ["/robots.txt", "/"]
     assert connected_to(done) == {PUBLIC}
 
@@ -237,6 +274,7 @@ def test_behind_a_proxy_literal_addresses_are_checked(crawl: RunCrawl, proxy: Pr
     assert done.log.count(PROXY_LINE) == 1
 
 
+@pytest.mark.crawl
 def test_the_proxy_itself_is_no_site(proxy: Proxy, tmp_path: Path) -> None:
     """Where no_proxy says that it is connected to directly."""
     status = at(proxy, "loopback.example.net") + "/status"

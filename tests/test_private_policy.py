@@ -14,12 +14,10 @@ from scrapy.http import Response
 from twisted.internet import address as twisted_address
 
 from tplspider import address_guard
-from tplspider.address_guard import (
-    CheckedResolver,
-    PrivateAddressError,
-    PrivateAddressMiddleware,
-)
+from tplspider.address_guard import PrivateAddressError, PrivateAddressMiddleware
+from tplspider.checked_resolver import CheckedResolver, Download, download_under_way
 from tplspider.private_addresses import AddressPolicy, host_name
+from tplspider.ticket import META_KEY, Ticket
 
 LOOPBACK = ip_address("127.0.0.1")
 WEB = ip_address(PUBLIC)
@@ -168,10 +166,18 @@ class Answers:
         receiver.resolutionComplete()
         return "resolution"
 
-    def ask(self, resolver: CheckedResolver, name: str = "www.example.com", port: int = 80) -> Any:
-        """What the resolver gives for a name, and whether it says that that is all."""
+    def ask(
+        self, download: Download | None, name: str = "www.example.com", port: int = 80
+    ) -> list[str]:
+        """What a download is given for a name by a resolver that asks this one."""
         receiver = Receiver()
-        assert resolver.resolveHostName(receiver, name, port, None, "TCP") == "resolution"
+        resolver = CheckedResolver(self)
+
+        def look_up() -> object:
+            download_under_way.set(download)
+            return resolver.resolveHostName(receiver, name, port, None, "TCP")
+
+        assert copy_context().run(look_up) == "resolution"
         assert self.asked[-1] == (name, port, None, "TCP")
         assert receiver.complete
         return receiver.found
@@ -194,34 +200,28 @@ class Receiver:
 
 def test_the_resolver_passes_on_what_is_allowed() -> None:
     inner = Answers("10.0.0.1", PUBLIC, "fe80::1%eth0", "2606:4700::1111")
-    resolver = CheckedResolver(inner)
-    resolver.policies.append(policy())
-    assert inner.ask(resolver) == [PUBLIC, "2606:4700::1111"]
+    ours = Download(policy(), is_ours=True)
+    assert inner.ask(ours) == [PUBLIC, "2606:4700::1111"]
     inner.hosts = ()
-    assert inner.ask(resolver) == []
+    assert inner.ask(ours) == []
     inner.hosts = ("127.0.0.1",)
-    assert inner.ask(resolver) == []
-    resolver.policies[0].trust("proxy.example.com", 3128)
-    assert inner.ask(resolver, "proxy.example.com", 80) == []
-    assert inner.ask(resolver, "proxy.example.com", 3128)[0] == "127.0.0.1"
+    assert inner.ask(ours) == []
+    ours.policy.trust("proxy.example.com", 3128)
+    assert inner.ask(ours, "proxy.example.com", 80) == []
+    assert inner.ask(ours, "proxy.example.com", 3128)[0] == "127.0.0.1"
 
 
-def test_crawls_of_one_process_do_not_judge_for_each_other() -> None:
+def test_the_resolver_judges_for_a_search_alone() -> None:
     inner = Answers("127.0.0.1")
-    resolver = CheckedResolver(inner)
+    everything = ["127.0.0.1", "HostnameAddress"]
     private, public = policy("localhost"), policy("www.example.com")
-    resolver.policies += [private, public]
-
-    def ask_for(crawl: AddressPolicy | None) -> Any:
-        address_guard._policy_of_crawl.set(crawl)
-        return inner.ask(resolver, "localhost")
-
-    assert copy_context().run(ask_for, private) == ["127.0.0.1"]
-    assert copy_context().run(ask_for, public) == []
-    assert copy_context().run(ask_for, None) == []  # nobody's: it must suit all
-    assert copy_context().run(ask_for, policy("localhost")) == []  # one that has ended
-    resolver.policies.remove(public)
-    assert copy_context().run(ask_for, None) == ["127.0.0.1"]
+    assert inner.ask(Download(private, is_ours=True), "localhost") == ["127.0.0.1"]
+    assert inner.ask(Download(public, is_ours=True), "localhost") == []
+    assert inner.ask(None, "localhost") == everything  # of another crawl
+    assert inner.ask(Download(public, is_ours=False), "lan.example.com") == everything
+    # It may have left an open connection there, which the search must not use.
+    assert public.allows("unheard.example.com")
+    assert not public.allows("lan.example.com")
 
 
 def test_the_resolver_of_the_reactor_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,18 +236,16 @@ def test_the_resolver_of_the_reactor_is_put_back(monkeypatch: pytest.MonkeyPatch
     before = reactor.nameResolver
     first, second = (PrivateAddressMiddleware(Crawler(Spider)) for _ in range(2))
     for middleware in (first, second, first):
-        middleware._policy = middleware._policy or policy()
-        copy_context().run(middleware._check_names, middleware._policy)
+        middleware._check_names()
     shared = reactor.nameResolver
     assert isinstance(shared, CheckedResolver)
-    assert shared.policies == [first._policy, second._policy]
+    assert shared.users == [first, second]
     assert shared.inner is before
     first.spider_closed()
     assert reactor.nameResolver is shared
     second.spider_closed()
     assert reactor.nameResolver is before
-    assert first._policy
-    copy_context().run(first._check_names, first._policy)
+    first._check_names()
     third = reactor.nameResolver = Answers()  # somebody else's
     first.spider_closed()
     assert reactor.nameResolver is third
@@ -258,12 +256,14 @@ def test_pages_that_other_handlers_loaded_from_private_addresses_are_refused() -
     middleware = PrivateAddressMiddleware(Crawler(Spider))
     url = "http://www.example.com/"
     public, private, unknown = (Response(url, ip_address=ip) for ip in (WEB, LOOPBACK, None))
+    request = Request(url, meta={META_KEY: Ticket()})
     middleware._policy = policy()
     for response in (public, unknown):
-        assert middleware.process_response(Request(url), response) is response
+        assert middleware.process_response(request, response) is response
     with pytest.raises(PrivateAddressError):
-        middleware.process_response(Request(url), private)
-    proxied = Request(url, meta={"proxy": "http://127.0.0.1:3128"})
+        middleware.process_response(request, private)
+    assert middleware.process_response(Request(url), private) is private
+    proxied = Request(url, meta={META_KEY: Ticket(), "proxy": "http://127.0.0.1:3128"})
     assert middleware.process_response(proxied, private) is private
     middleware._policy = policy()  # the key page is private
-    assert middleware.process_response(Request(url), private) is private
+    assert middleware.process_response(request, private) is private

@@ -2,6 +2,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from tplspider.redirects import SiteRedirectMiddleware
+from tplspider.ticket import META_KEY, Ticket
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,6 +36,7 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
     return lambda request: request.answer(200, body, **HTML)
 
 
+@pytest.mark.quick
 def test_no_byte_is_asked_of_another_site(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -127,6 +137,7 @@ def test_a_cookie_that_must_be_kept(
     assert server.pages_asked.count("/wall") == 2
 
 
+@pytest.mark.quick
 def test_what_is_known_is_not_asked_for_again(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -146,6 +157,33 @@ def test_what_is_known_is_not_asked_for_again(
     assert "#" not in "".join(row["url"] for row in done.summary["explored"])
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "duplicate"]
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
+
+
+@pytest.mark.parametrize(
+    ("meta", "statuses", "comes"),
+    [
+        ({}, (), IgnoreRequest),
+        ({"dont_redirect": True}, (), Response),
+        ({"handle_httpstatus_list": [302]}, (), Response),
+        ({"handle_httpstatus_all": True}, (), Response),
+        ({}, (302,), Response),
+    ],
+)
+def test_a_redirect_that_somebody_asks_for(
+    meta: dict[str, object], statuses: tuple[int, ...], comes: type
+) -> None:
+    """By one of Scrapy's ways, in a spider derived from ours, say."""
+    crawler = get_crawler()
+    crawler.spider = Spider("derived", handle_httpstatus_list=statuses)
+    middleware = SiteRedirectMiddleware.from_crawler(crawler)
+    url = "http://example.org/"
+    response = Response(url, status=302, headers={"Location": "javascript:alert(1)"})
+    request = Request(url, meta={META_KEY: Ticket(1), **meta})
+    if comes is Response:
+        assert middleware.process_response(request, response) is response
+    else:
+        with pytest.raises(comes):
+            middleware.process_response(request, response)
 
 
 def test_the_key_page_may_redirect_anywhere(

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_profile import KEY as SCRIPT_KEY
 from browser_profile import PROFILE, needs_chromium
-from conftest import Crawl, FixtureServer, run_scrapy
+from conftest import PROJECT, Crawl, FixtureServer, run_scrapy
+from scrapy.settings import Settings
 from template_site import pages_of, routes_of
+
+from tplspider.save_html import save_html
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+    from tplspider.demo.server import Handler
 
 
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
@@ -66,31 +76,147 @@ def test_the_bytes_that_the_server_sent(
         assert "tplspider/template_share" not in done.stats
 
 
+@pytest.mark.quick
 def test_nothing_came(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
-    done = crawl(serve("menu").url + "/missing.html", save_html=tmp_path)
+    done = crawl(serve("menu").url + "/missing.html", save_html=tmp_path / "html")
     assert done.code == 0
-    assert manifest_of(tmp_path) == []
+    assert manifest_of(tmp_path / "html") == []
     assert done.summary["key_outcome"] == "http-404"
 
 
-def test_a_file_that_cannot_be_written_after_all(
+def test_no_page_of_the_last_run_is_left(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
-    (tmp_path / "html" / "1.html").mkdir(parents=True)
-    (tmp_path / "html" / "manifest.json").write_text("of another crawl")
-    done = crawl(
-        serve("menu", routes_of(pages_of())).url + "/",
-        save_html=tmp_path / "html",
-        template=tmp_path / "t.json",
+    server = serve("menu", routes_of(pages_of()))
+    for n in (3, 1):
+        done = crawl(server.url + "/", n=n, save_html=tmp_path / "html-%(scope)s")
+        assert done.code == 0
+        names = sorted(path.name for path in (tmp_path / "html-host").iterdir())
+        assert names == [*(f"{i}.html" for i in range(1, n + 1)), "key.html", "manifest.json"]
+
+
+def test_a_kill_leaves_one_set_or_the_other(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("kill_save_html.py"), tmp_path],
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.code == 0
-    assert "The pages cannot be saved" in done.log
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
+def saved_before(folder: Path) -> None:
+    """A set of pages, as it is found."""
+    folder.mkdir()
+    row = {"role": "key", "url": "http://x/", "encoding": "utf-8", "file": "key.html"}
+    (folder / "manifest.json").write_text(json.dumps([row]))
+    (folder / "key.html").write_text("saved before")
+
+
+@pytest.mark.parametrize(
+    ("case", "named"),
+    [
+        ("a file", "notes.txt"),
+        ("a folder", "2.html"),
+        ("a page that is not listed", "7.html"),
+        ("a symbolic link", "key.html"),
+        ("pages without a manifest", "key.html"),
+        ("a manifest of somebody else", "manifest.json"),
+        ("a manifest that lists a path", "manifest.json"),
+        ("a manifest that is a pipe", "manifest.json"),
+    ],
+)
+def test_what_is_not_ours_is_refused(tmp_path: Path, case: str, named: str) -> None:
+    folder = tmp_path / "html"
+    saved_before(folder)
+    row = {"role": "key", "url": "http://x/", "encoding": "utf-8", "file": "../victim.html"}
+    (tmp_path / "victim.html").write_text("not ours")
+    match case:
+        case "a file" | "a page that is not listed":
+            (folder / named).write_text("not ours")
+        case "a folder":
+            (folder / named).mkdir()
+        case "a symbolic link":
+            (folder / named).unlink()
+            (folder / named).symlink_to(tmp_path / "victim.html")
+        case "pages without a manifest":
+            (folder / "manifest.json").unlink()
+        case "a manifest of somebody else":
+            (folder / named).write_text('{"name": "an extension"}')
+        case "a manifest that lists a path":
+            (folder / named).write_text(json.dumps([row]))
+        case "a manifest that is a pipe":
+            (folder / named).unlink()
+            os.mkfifo(folder / named)
+    given = {"url": "http://127.0.0.1/", "save_html": str(folder)}
+    with pytest.raises(ValueError, match="there are other files in this folder") as caught:
+        TemplateCandidatesSpider.check_arguments(given, Settings())
+    assert repr(named) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "victim.html").read_text() == "not ours"
+
+
+def test_what_comes_between_is_left_alone(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    folder, victim = tmp_path / "html", tmp_path / "victim.html"
+    saved_before(folder)
+    victim.write_text("not ours")
+    pages = pages_of()
+
+    def meddle(request: Handler) -> None:
+        (folder / "key.html").unlink()
+        (folder / "key.html").symlink_to(victim)
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    routes = {**routes_of(pages), "/a": meddle}
+    done = crawl(serve("menu", routes).url + "/", save_html=folder, template=tmp_path / "t.json")
+    (line,) = [line for line in done.log.splitlines() if "] ERROR: " in line]
+    assert f"The pages cannot be saved in {folder}: File exists" in line
+    assert done.code == 1
     assert "Traceback" not in done.log
-    assert not (tmp_path / "html" / "manifest.json").exists()
+    assert (folder / "key.html").is_symlink()
+    assert victim.read_text() == "not ours"
+    # The new set is there, by other names; and the other outputs are.
+    saved = [(folder / row["file"]).read_bytes() for row in manifest_of(folder)]
+    assert saved == [pages[name] for name in ("", "a", "b", "c")]
     assert len(json.loads((tmp_path / "t.json").read_bytes())) == 1
     assert done.summary["complete"]
+
+
+def test_a_manifest_that_comes_between_is_left_alone(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    folder = tmp_path / "html"
+    pages = pages_of()
+
+    def meddle(request: Handler) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "manifest.json").write_text("mine")
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    done = crawl(serve("menu", {**routes_of(pages), "/a": meddle}).url + "/", save_html=folder)
+    (line,) = [line for line in done.log.splitlines() if "] ERROR: " in line]
+    assert line.endswith(f"{folder}: the manifest.json in it is not ours")
+    assert done.code == 1
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"manifest.json": "mine"}
+
+
+def test_two_crawls_do_not_write_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "html"
+    saved_before(folder)
+    opened = os.open(folder, os.O_RDONLY)
+    fcntl.flock(opened, fcntl.LOCK_EX)
+    with pytest.raises(OSError, match="another crawl is writing there"):
+        save_html(str(folder), [])
+    os.close(opened)
+    assert sorted(path.name for path in folder.iterdir()) == ["key.html", "manifest.json"]
+    save_html(str(folder), [])
+    assert [path.name for path in folder.iterdir()] == ["manifest.json"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +225,10 @@ def test_a_file_that_cannot_be_written_after_all(
         ("save_html=FOLDER/file", "save_html='FOLDER/file': cannot write to this folder"),
         ("save_html=FOLDER/file/sub", "cannot write to this folder (Not a directory)"),
         ("save_html=/proc/nowhere", "save_html='/proc/nowhere': cannot write to this folder"),
-        ("save_html=FOLDER/html", "a feed is written to manifest.json there"),
+        ("save_html=FOLDER/html", "manifest.json' would be in this folder as well"),
+        ("save_html=FOLDER/out.json", "out.json' is a file of this name"),
+        ("save_html=FOLDER/x%(foo)s", "unknown field %(foo)s"),
+        ("save_html=s3://bucket/pages", "expected a local file or folder, not an address"),
         ("template=FOLDER/out.json", "template='FOLDER/out.json' is the file of another feed"),
         ("template=FOLDER/x/../out.json", "is the file of another feed"),
         ("template=FOLDER/summary.json", "is the file of another feed"),
@@ -122,9 +251,9 @@ def test_arguments_that_will_not_do(
     )
     assert done.code == 2
     words = words.replace("FOLDER", str(tmp_path))
-    logged, printed = [line for line in done.log.splitlines() if words in line]
-    assert "ERROR" in logged
-    assert ": error: " in printed
+    (line,) = done.log.splitlines()
+    assert line.startswith("scrapy crawl: error: ")
+    assert words in line
     assert "Traceback" not in done.log
     assert server.log == []
     assert not out.exists()

@@ -22,6 +22,7 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(conftest.SETTINGS, "LOG_LEVEL")
 
 
+@pytest.mark.quick
 def test_the_text_and_nothing_else(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     summary = tmp_path / "summary.json"
@@ -86,7 +87,9 @@ def test_no_template(
     ("arguments", "words"),
     [
         (("ftp://127.0.0.1/",), "ftp: is neither http nor https"),
-        (("URL", "-n", "0"), "n='0': expected a whole number, 1 or more"),
+        pytest.param(
+            ("URL", "-n", "0"), "n='0': expected a whole number, 1 or more", marks=pytest.mark.quick
+        ),
         (("URL", "-a", "nn=3"), "unknown argument 'nn'"),
         (("URL", "-a", "save_html=/proc/nowhere"), "cannot write to this folder"),
         (("URL", "-a", "nothing"), "Invalid -a value"),

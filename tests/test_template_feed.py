@@ -35,6 +35,7 @@ def template_of(file: Path) -> dict[str, Any]:
     return item
 
 
+@pytest.mark.quick
 def test_what_the_item_holds(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
@@ -172,11 +173,12 @@ def test_a_defect_of_the_extractor_costs_the_template_only(
 ) -> None:
     done = crawl(
         serve("menu", routes_of(pages_of())).url + "/",
-        {"SPIDER_MODULES": "stumbling_template"},
+        {"TPLSPIDER_EXTRACTOR": "odd_extractors.stumbles"},
         template=tmp_path / "t.json",
         save_html=tmp_path / "html",
     )
-    assert done.code == 0
+    assert done.code == 1
+    assert "No template for" in done.log
     assert "RuntimeError: stumbled" in done.log
     assert len(done.candidates) == 3
     assert done.summary["complete"]

@@ -103,6 +103,7 @@ def test_max_seconds(
     assert len(server.log) == len(set(server.log))
 
 
+@pytest.mark.slow
 def test_a_pause_between_requests(
     crawl: Callable[..., Crawl], serve_traps: Callable[[str], HostileServer]
 ) -> None:

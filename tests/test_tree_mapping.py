@@ -151,11 +151,6 @@ def test_ids_and_classes_tell_elements_apart() -> None:
     assert classed == [0, 3, -1]
 
 
-@given(page_pairs())
-def test_the_mapping_is_the_same_each_time(pages: tuple[str, str]) -> None:
-    assert mapped(*pages) == mapped(*pages)
-
-
 @pytest.mark.parametrize(("left", "right"), [(40, 40), (60, 40), (40, 60), (45, 40), (5, 40)])
 def test_things_that_are_all_alike_are_taken_side_by_side(left: int, right: int) -> None:
     # With one thing more on either side the general way is taken: the pairs are the same.

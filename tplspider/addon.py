@@ -1,51 +1,100 @@
-"""The add-on that makes a Scrapy project ready for the spider."""
+"""The add-on that makes a Scrapy project ready for our spider, and changes nothing for others."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
-from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
 
-from tplspider.address_guard import PrivateAddressMiddleware
-from tplspider.extension import CliqueTracker
-from tplspider.feeds import CandidateCsvItemExporter
-from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
-from tplspider.politeness import CrawlDelay, RetryAfterMiddleware, user_agent
-from tplspider.redirects import SiteMetaRefreshMiddleware, SiteRedirectMiddleware
-from tplspider.under_way import RequestsUnderWay
+from tplspider.own_spider import is_ours
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+# By name, so that a project pays for them only when our spider runs.
+_COMPONENTS = {
+    "EXTENSIONS": {
+        "tplspider.harmless_log.HarmlessLog": -1,  # before others log anything
+        "tplspider.extension.CliqueTracker": 500,
+        "tplspider.politeness.CrawlDelay": 500,
+    },
+    "ITEM_PIPELINES": {
+        "tplspider.pipelines.CleanTextPipeline": 10,
+        "tplspider.pipelines.ValidationPipeline": 20,
+    },
+    # All of them act on requests with a ticket alone (ticket.py), the others of our crawls are not
+    # ours either.
+    "DOWNLOADER_MIDDLEWARES": {
+        "tplspider.user_agent.UserAgentMiddleware": 10,
+        "tplspider.under_way.RequestsUnderWay": 50,  # before that of robots.txt
+        "tplspider.user_agent.LastUserAgentMiddleware": 755,
+        "tplspider.address_guard.PrivateAddressMiddleware": 760,  # after the proxy's
+        "tplspider.credentials.CredentialsMiddleware": 950,  # behind the cache
+    },
+}
+# In the places of those of Scrapy that they extend.
+_IN_PLACE_OF = {
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": (
+        "tplspider.robots.TicketRobotsTxtMiddleware"
+    ),
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": (
+        "tplspider.politeness.RetryAfterMiddleware"
+    ),
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": (
+        "tplspider.redirects.SiteMetaRefreshMiddleware"
+    ),
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": (
+        "tplspider.redirects.SiteRedirectMiddleware"
+    ),
+}
 
 
 class Addon:
-    """Turns on the project's components, unless the settings have them otherwise."""
+    """Turns on our components, unless the settings have them otherwise."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not is_ours(crawler.spidercls):
+            raise NotConfigured  # without a message, so nobody hears of it
+        return cls()
 
     def update_settings(self, settings: BaseSettings) -> None:
-        add = settings.setdefault_in_component_priority_dict
-        add("EXTENSIONS", CliqueTracker, 500)
-        add("EXTENSIONS", CrawlDelay, 500)
-        add("ITEM_PIPELINES", CleanTextPipeline, 10)
-        add("ITEM_PIPELINES", ValidationPipeline, 20)
-        # In the places of those of Scrapy that they extend.
-        for built_in, ours, place in (
-            (RetryMiddleware, RetryAfterMiddleware, 550),
-            (MetaRefreshMiddleware, SiteMetaRefreshMiddleware, 580),
-            (RedirectMiddleware, SiteRedirectMiddleware, 600),
-        ):
-            add("DOWNLOADER_MIDDLEWARES", built_in, None)
-            add("DOWNLOADER_MIDDLEWARES", ours, place)
-        add("DOWNLOADER_MIDDLEWARES", RequestsUnderWay, 50)  # before that of robots.txt
-        add("DOWNLOADER_MIDDLEWARES", PrivateAddressMiddleware, 760)  # after the proxy's
+        for table, components in _COMPONENTS.items():
+            for path, place in components.items():
+                settings.setdefault_in_component_priority_dict(table, load_object(path), place)
+        for theirs, ours in _IN_PLACE_OF.items():
+            _replace_middleware(settings, load_object(theirs), load_object(ours))
+        _add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("csv", CandidateCsvItemExporter)
+        exporters.setdefault("csv", "tplspider.feeds.CandidateCsvItemExporter")
+        exporters.setdefault("xml", "tplspider.feeds.CandidateXmlItemExporter")
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
         # that it meets a cookie with a domain; the copy inside tldextract does.
         os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
-        agent = user_agent(settings.get("TPLSPIDER_CONTACT") or "")
-        settings.set("USER_AGENT", agent, "addon")
+
+
+def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> None:
+    """Put *ours* in the place that the settings give to *theirs*, unless one of the two is off."""
+    table = "DOWNLOADER_MIDDLEWARES"
+    places = {load_object(path): place for path, place in settings.getdict(f"{table}_BASE").items()}
+    places |= {load_object(path): place for path, place in settings.getdict(table).items()}
+    if places.get(theirs) is not None and places.get(ours, 0) is not None:
+        settings.setdefault_in_component_priority_dict(table, ours, places[theirs])
+        settings.set_in_component_priority_dict(table, theirs, None)
+
+
+def _add_handlers(settings: BaseSettings) -> None:
+    """Put our download handler in force for http and https, where the settings have none."""
+    if settings.getbool("TWISTED_REACTOR_ENABLED"):  # Scrapy has handlers of another kind without
+        name = "DOWNLOAD_HANDLERS"
+        path = "tplspider.download_handler.BoundedDownloadHandler"
+        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
+        settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

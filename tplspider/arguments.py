@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import PurePosixPath
@@ -12,6 +12,14 @@ from urllib.parse import urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.authority import LONGEST_HOST, host_of
+from tplspider.credentials import (
+    NO_HOSTS,
+    Credentials,
+    masked,
+    read_credentials,
+    take_credentials,
+)
 from tplspider.site import SCOPES
 from tplspider.strategies import STRATEGIES
 
@@ -22,7 +30,6 @@ FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
-_NO_HOSTS = frozenset({"data", "javascript", "mailto", "tel"})  # before a number, too
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
@@ -39,6 +46,8 @@ class Arguments:
     summary: str = ""
     template: str = ""
     save_html: str = ""
+    # Not an argument, but what was taken off the url.
+    credentials: Credentials | None = field(default=None, repr=False)
 
 
 def check_arguments(given: Mapping[str, object]) -> Arguments:
@@ -48,18 +57,17 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     wrong. Names that start with an underscore are not ours: scrapyd passes ``_job``.
     """
     values = {name: value for name, value in given.items() if not name.startswith("_")}
-    names = [field.name for field in fields(Arguments)]
+    names = [each.name for each in fields(Arguments) if each.name != "credentials"]
     for name in values:
         if name not in names:
-            nearest = get_close_matches(name, names, n=1, cutoff=0) or names
-            raise ValueError(
-                f"unknown argument {name!r}: did you mean {nearest[0]!r}?"
-                f" (arguments: {', '.join(names)})"
-            )
+            near = get_close_matches(name.lower(), names, n=1)
+            guess = f": did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown argument {name!r}{guess} (arguments: {', '.join(names)})")
     if not str(values.get("url") or "").strip():
         raise ValueError("no key page: give its address with -a url=https://example.org/page")
+    url = check_url(str(values["url"])).partition("#")[0]
     return Arguments(
-        url=check_url(str(values["url"])).partition("#")[0],
+        url=url,
         n=_whole_number("n", values.get("n", Arguments.n), at_least=1),
         strategy=_one_of("strategy", values.get("strategy", Arguments.strategy), STRATEGIES),
         scope=_one_of("scope", values.get("scope", Arguments.scope), SCOPES),
@@ -70,25 +78,33 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),
+        credentials=read_credentials(str(values["url"]), url),
     )
 
 
 def check_url(given: str) -> str:
-    """The http or https address that was meant, https where no scheme is given.
+    """The http or https address that was meant, without user and password; https is the default.
 
-    >>> check_url("example.org/x")
+    >>> check_url("me:secret@example.org/x")
     'https://example.org/x'
     """
-    url = given.strip()
+    url, _ = take_credentials(given)
+
+    def fault(why: str) -> ValueError:
+        if "@" in url:  # the rest of a password with a slash in it, perhaps: none of it is shown
+            why = " is not an http or https address (in a password, / ? # are %2F %3F %23)"
+        return ValueError(f"url {masked(given)!r}{why}")
+
     scheme = _SCHEME.match(url)
     if url.startswith("//"):
         url = f"https:{url}"
-    elif scheme is None or (
-        _HOST_AND_PORT.match(url) and "://" not in url and scheme[1].lower() not in _NO_HOSTS
-    ):
+    elif scheme is None or (_HOST_AND_PORT.match(url) and scheme[1].lower() not in NO_HOSTS):
         url = f"https://{url}"
     elif scheme[1].lower() not in ("http", "https"):
-        raise ValueError(f"url {given!r}: {scheme[1]}: is neither http nor https")
+        raise fault(f": {scheme[1]}: is neither http nor https")
+    host = host_of(url)
+    if len(host) > LONGEST_HOST:  # normalising it could take minutes
+        raise ValueError(f"url: {host[:40]!r}... is a host of {len(host)} characters: not valid")
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -96,11 +112,11 @@ def check_url(given: str) -> str:
         safe = safe_url_string(url)
         valid = bool(host) and is_valid_host(urlsplit(safe).hostname or "")
     except ValueError as error:
-        raise ValueError(f"url {given!r} cannot be parsed: {error}") from None
+        raise fault(f" cannot be parsed: {error}") from None
     if not host:
-        raise ValueError(f"url {given!r} has no host")
+        raise fault(" has no host")
     if not valid:
-        raise ValueError(f"url {given!r}: {host!r} is no valid host name or address")
+        raise fault(f": {host!r} is no valid host name or address")
     return safe
 
 
@@ -140,9 +156,23 @@ def _one_of(name: str, value: object, choices: Iterable[str]) -> str:
     return text
 
 
+def feed_format(name: str) -> str:
+    """The format of a feed by its name: a file's extension, or what follows ``-:``.
+
+    >>> feed_format("out.JL"), feed_format("-:csv")
+    ('jl', 'csv')
+    """
+    if name.startswith("-:"):
+        return name.removeprefix("-:").lower()
+    ending = "" if name.endswith("/") else PurePosixPath(name).suffix
+    return ending.removeprefix(".").lower()
+
+
 def _feed_file(name: str, value: str) -> str:
-    """A file for a feed of its own, whose format is that of its extension."""
-    ending = "" if value.endswith("/") else PurePosixPath(value).suffix.lower()
-    if value and ending.removeprefix(".") not in FEED_FORMATS:
-        raise ValueError(f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS}")
+    """A file for a feed of its own, or ``-:json`` and the like for standard output."""
+    if value and feed_format(value) not in FEED_FORMATS:
+        raise ValueError(
+            f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS},"
+            " or -:json and the like for standard output"
+        )
     return value

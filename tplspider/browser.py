@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from scrapy.utils.datatypes import LocalCache
 from tplspider.chromium import Chromium
 from tplspider.outcomes import response_reason
 from tplspider.page import fingerprint
+from tplspider.ticket import META_KEY, ticket_of
 from tplspider.tree import find_all, visible_text
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Request as Part
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+    from tplspider.ticket import Ticket
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +62,7 @@ def check_installed() -> None:
     """Raise ValueError, in one line, when the browser profile cannot work here."""
     if find_spec("scrapy_playwright") is None:
         raise ValueError(
-            "the browser profile needs scrapy-playwright: pip install -r requirements-browser.txt"
+            "the browser profile needs scrapy-playwright: pip install scrapy-playwright"
         )
     if sys.platform == "win32":
         raise ValueError("the browser profile does not work on Windows")
@@ -85,13 +89,14 @@ class BrowserMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         # Requests without a callback are those of other components: robots.txt, parts of pages.
-        if request.callback is NO_CALLBACK or response_reason(response):
+        ticket = ticket_of(request)
+        if not ticket or request.callback is NO_CALLBACK or response_reason(response):
             return response
         assert isinstance(response, HtmlResponse)
         if not _SCRIPT.search(response.text):
             return response
         try:
-            html = await self.chromium.render(response, self.load)
+            html = await self.chromium.render(response, partial(self.load, ticket))
             rendered = response.replace(
                 body=html.encode(response.encoding, "xmlcharrefreplace"),
                 flags=[*response.flags, "rendered"],
@@ -109,7 +114,7 @@ class BrowserMiddleware:
         self._count("rendered")
         return rendered if gain else response
 
-    async def load(self, part: Part, page: Response) -> Response:
+    async def load(self, ticket: Ticket, part: Part, page: Response) -> Response:
         """Load what *page* asks for, through all middlewares but with no pause in between."""
         kept: Response | None = self._scripts.get(part.url)
         if kept:
@@ -124,7 +129,7 @@ class BrowserMiddleware:
             },
             body=part.post_data_buffer or b"",
             callback=NO_CALLBACK,
-            meta=self._meta(part, page),
+            meta={**self._meta(part, page), META_KEY: ticket},
         )
         downloader = self.crawler.engine.downloader
         for _ in range(self.crawler.settings.getint("REDIRECT_MAX_TIMES") + 1):

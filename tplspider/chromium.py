@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.misc import load_object
 
 from tplspider.page_parts import Parts
+from tplspider.setting_values import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -55,8 +56,8 @@ class Chromium:
 
     def __init__(self, settings: BaseSettings) -> None:
         self._settings = settings
-        self.quiet = _seconds(settings, "TPLSPIDER_BROWSER_QUIET", 0.5)
-        self.wait = _seconds(settings, "TPLSPIDER_BROWSER_WAIT", 5)
+        self.quiet = seconds(settings, "TPLSPIDER_BROWSER_QUIET", 0.5, above_zero=True)
+        self.wait = seconds(settings, "TPLSPIDER_BROWSER_WAIT", 5, above_zero=True)
         self._limit = settings.getint("DOWNLOAD_MAXSIZE") or 2**53
         self._starting = asyncio.Lock()
         self._provider: Any = None
@@ -146,13 +147,6 @@ class Chromium:
                 os.kill(process, signal.SIGKILL)
         if provider:
             await _ends(provider.close())
-
-
-def _seconds(settings: BaseSettings, name: str, default: float) -> float:
-    value = settings.getfloat(name, default)
-    if not value > 0:
-        raise ValueError(f"{name}={value:g}: expected a number of seconds above 0")
-    return value
 
 
 async def _process_id(browser: Browser) -> int:

@@ -54,3 +54,7 @@ class Connections:
     def mutual(self, page: int) -> int:
         """The other pages that *page* links to and that link to it."""
         return self._to[page] & self._from[page] & ~(1 << page)
+
+    def links(self, page: int, other: int) -> bool:
+        """Whether *page* links to *other*."""
+        return bool(self._to[page] >> other & 1)

@@ -12,9 +12,12 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from tplspider import signals
+from tplspider.hints import missing_links_text, private_address_hint
 from tplspider.items import CandidateSearch
+from tplspider.outcomes import PRIVATE_ADDRESS
 from tplspider.results import KEY_PAGE_UNUSABLE
 from tplspider.under_way import RequestsUnderWay
+from tplspider.wording import counted, mutually_linked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_SECONDS = "max_seconds"
+
+_TOLD = 3  # missing links that are told in the log; the summary has more
 
 
 class CliqueTracker:
@@ -72,6 +77,7 @@ class CliqueTracker:
         async def close_with_results(*, reason: str = "cancelled") -> None:
             if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
                 under_way.cancel()
+            spider.page_results.hurry()
             # Whoever wants to close it as well, a second limit or a signal, waits for the results.
             if self._finished is None:
                 self._finished = deferred_from_coro(self._finish_early(spider, reason))
@@ -93,7 +99,7 @@ class CliqueTracker:
             return
         self._closing = True
         try:
-            for item in spider.finish_early(reason):
+            async for item in spider.finish_early(reason):
                 await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
         except Exception:
             logger.exception("The results so far cannot be given")
@@ -102,7 +108,7 @@ class CliqueTracker:
         deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def search_started(self, search: SubdigraphSearch, links: int, unparsable: int) -> None:
-        logger.info("Key page %s: %d links", search.key_page.url, links)
+        logger.info("Key page %s: %s", search.key_page.url, counted(links, "link"))
         self._set("loads", search.loads)
         self._set("links", links)
         self._set("cs_size", 0)
@@ -126,20 +132,39 @@ class CliqueTracker:
         self._set("cs_size", summary.cs_size)
         self._set("key_outcome", summary.key_outcome)
         self._set("wasted", summary.wasted)
-        if summary.hint:
-            logger.warning("A hint: %s", summary.hint)
+        if summary.similarity is not None:
+            self._set("similarity", summary.similarity)
         if summary.reason == KEY_PAGE_UNUSABLE:
             logger.warning(
-                "The key page %s cannot be used (%s)", summary.key_url, summary.key_outcome
+                "The key page %s cannot be used (%s)%s",
+                summary.key_url,
+                summary.key_outcome,
+                f": {summary.hint}" if summary.hint else "",
             )
         else:
             logger.info(
-                "%s: %d of %d pages found with %d loads (%s)",
-                "Complete subdigraph" if summary.complete else "Incomplete",
+                "%s: %s, a CS of %d where %d were asked for, found with %s (%s)",
+                "Complete" if summary.complete else "Incomplete",
+                mutually_linked(summary.cs_size),
                 summary.cs_size,
                 summary.requested_size,
-                summary.loads,
+                counted(summary.loads, "load"),
                 summary.reason,
+            )
+            self._tell_what_is_missing(summary)
+            if summary.hint:
+                logger.warning("A hint: %s", summary.hint)
+
+    def _tell_what_is_missing(self, summary: CandidateSearch) -> None:
+        """Of an incomplete answer, say which page was nearest to be a member, and why it is not."""
+        rows = [row for row in summary.explored if row["missing"] and not summary.complete]
+        if rows:
+            nearest = min(rows, key=lambda row: len(row["missing"]))
+            logger.info(
+                "Nearest to one more member is page %d, %s: %s",
+                nearest["rank"],
+                nearest["url"],
+                missing_links_text(nearest["missing"], most=_TOLD),
             )
 
     def item_left(self, item: Any) -> None:
@@ -152,17 +177,19 @@ class CliqueTracker:
         if self._reason:
             raise CloseSpider(self._reason)
 
-    def _set(self, name: str, value: int | str) -> None:
+    def _set(self, name: str, value: float | str) -> None:
         self.crawler.stats.set_value(f"tplspider/{name}", value)
 
 
 def _decision(search: SubdigraphSearch, visit: Visit) -> str:
     """What became of a link and of the best CS, for the person who runs the crawl."""
     if visit.outcome == "none":
-        return f"no page ({visit.reason})"
+        private = visit.reason == PRIVATE_ADDRESS
+        why = f": {private_address_hint(of_link=True)}" if private else ""
+        return f"no page ({visit.reason}{why})"
     if visit.outcome == "duplicate":
         what = f"duplicate ({visit.reason})"
     else:
         what = "page" if visit.url == visit.link.url else f"page at {visit.url}"
     ranks = [member.rank for member in search.members]
-    return f"{what}; best CS {len(ranks)} of {search.size} {ranks}"
+    return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"

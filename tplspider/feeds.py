@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exporters import CsvItemExporter
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from scrapy.utils.misc import load_object
 
-from tplspider.config import PRIORITY
+from tplspider.arguments import feed_format
+from tplspider.config import PRIORITY, Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.save_html import MANIFEST
+from tplspider.output_check import check_outputs
+from tplspider.output_names import Fields, without_password
+from tplspider.outputs import Feed, OutputNames
+from tplspider.saved_folder import check_contents
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Spider
     from scrapy.settings import BaseSettings
 
     from tplspider.arguments import Arguments
@@ -28,47 +36,92 @@ OURS = (TemplateCandidate, CandidateSearch, PageTemplate)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def add_feeds(
-    settings: BaseSettings, arguments: Arguments, folder: str = "", job: str = ""
-) -> None:
-    """Give each feed one kind of item: those that ask for none get the candidates.
+@dataclass(frozen=True)
+class OutputPlan:
+    """What a crawl will write: feeds for Scrapy, with names that are final, and a folder."""
 
-    The files that the arguments name are feeds of their own. In *folder*, if there is one,
-    candidates and summary get files that are named after the *job*.
+    feeds: dict[str, dict[str, Any]]
+    pages: str  # the folder of save_html, '' for none
+
+
+def plan_outputs(
+    settings: BaseSettings, arguments: Arguments, spider: Spider, *, printed: str = ""
+) -> OutputPlan:
+    """Work out all outputs and try them; ValueError, in one line, if one of them will not do.
+
+    *printed* is what a command itself writes to standard output.
     """
-    check_feeds(settings, arguments)
-    feeds = {uri: dict(options) for uri, options in settings.getdict("FEEDS").items()}
-    for options in feeds.values():
-        if not options.keys() & {"item_classes", "item_filter"}:
-            chosen = options.get("fields") or settings["FEED_EXPORT_FIELDS"]
-            options.update(_feed_of(TemplateCandidate), **({"fields": chosen} if chosen else {}))
-        elif not options.get("fields"):
-            # What it asks for, in the same columns also when there is nothing.
-            classes = [load_object(path) for path in options.get("item_classes", ())]
-            if len(classes) == 1 and classes[0] in OURS:
-                options["fields"] = _feed_of(classes[0])["fields"]
-        options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
-    own: dict[str, type] = {arguments.summary: CandidateSearch, arguments.template: PageTemplate}
+    config = Config.of(settings)
+    names = OutputNames(settings, config, Fields(spider, settings["FEED_URI_PARAMS"]))
+    job = getattr(spider, "job", "")
+    wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
+    for feed in wanted:
+        _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
+    outputs = [names.of(feed, arguments.n + 2) for feed in wanted]
+    folder = None
+    if arguments.save_html:
+        label = f"save_html={arguments.save_html!r}"
+        folder = label, names.argument(label, arguments.save_html)
+    check_outputs(outputs, folder, printed=printed, log=settings.get("LOG_FILE") or "")
     if folder:
-        name = str(Path(folder) / (re.sub(r"[^\w.-]", "_", job) or "%(time)s"))
-        own |= {f"{name}.json": TemplateCandidate, f"{name}.summary.json": CandidateSearch}
-    feeds |= {file: _feed_of(item_class, file) for file, item_class in own.items() if file}
+        check_contents(*folder)
+    feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
+    return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "")
+
+
+def add_feeds(settings: BaseSettings, plan: OutputPlan) -> None:
+    """Let Scrapy write what was planned, and nothing else."""
     if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
-        settings.set("FEEDS", feeds, priority=PRIORITY)
+        settings.set("FEEDS", plan.feeds, priority=PRIORITY)
+        settings.set("FEED_URI", None, priority=PRIORITY)
 
 
-def check_feeds(settings: BaseSettings, arguments: Arguments) -> None:
-    """Raise ValueError when one of the arguments' files would be written over another."""
-    taken = set(map(_path, settings.getdict("FEEDS")))
-    for name, file in (("summary", arguments.summary), ("template", arguments.template)):
-        if not file:
-            continue
-        if _path(file) in taken:
-            raise ValueError(f"{name}={file!r} is the file of another feed: give it one of its own")
-        taken.add(_path(file))
-    folder = arguments.save_html
-    if folder and _path(Path(folder) / MANIFEST) in taken:
-        raise ValueError(f"save_html={folder!r}: a feed is written to {MANIFEST} there")
+def _feeds_of(settings: BaseSettings) -> Iterator[Feed]:
+    """Scrapy's feeds, each with one kind of item: those that ask for none get the candidates."""
+    feeds = {
+        str(name.absolute() if isinstance(name, Path) else name): dict(options)
+        for name, options in settings.getdict("FEEDS").items()
+    }
+    if name := settings.get("FEED_URI"):  # Scrapy's old way to ask for one
+        feeds.setdefault(str(name), {"format": settings["FEED_FORMAT"]})
+    for name, options in feeds.items():
+        if not options.keys() & {"item_classes", "item_filter"}:
+            options["item_classes"] = [TemplateCandidate]
+        options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
+        yield Feed(f"feed {without_password(name)!r}", name, options)
+
+
+def _choose_fields(options: dict[str, Any], chosen: Any) -> None:
+    """Give a feed of ours its columns, the same also when there is nothing to write.
+
+    FEED_EXPORT_FIELDS is for all feeds: each takes from it what its items have.
+    """
+    classes = [load_object(path) for path in options.get("item_classes", ())]
+    if options.get("fields") or len(classes) != 1 or classes[0] not in OURS:
+        return
+    names = [field.name for field in fields(classes[0])]
+    if isinstance(chosen, Mapping):
+        wanted: Any = {name: column for name, column in chosen.items() if name in names}
+    else:
+        wanted = [name for name in chosen or () if name in names]
+    options["fields"] = wanted or names
+
+
+def _own_feeds(arguments: Arguments, config: Config, job: str) -> Iterator[Feed]:
+    """The files that arguments name; and in TPLSPIDER_FEEDS_DIR those that the *job* names."""
+    if name := arguments.summary:
+        yield Feed(f"summary={name!r}", name, _feed_of(CandidateSearch, name), "argument")
+    if name := arguments.template:
+        yield Feed(f"template={name!r}", name, _feed_of(PageTemplate, name), "argument")
+    if folder := config.feeds_dir:
+        stem = re.sub(r"[^\w.-]", "_", job) or "%(time)s"
+        classes: dict[str, type] = {".json": TemplateCandidate, ".summary.json": CandidateSearch}
+        if config.template and not arguments.template:
+            classes[".template.json"] = PageTemplate
+        for ending, item_class in classes.items():
+            name = f"{stem}{ending}"
+            label = f"TPLSPIDER_FEEDS_DIR={folder!r}, {name}"
+            yield Feed(label, name, _feed_of(item_class, name), "feeds_dir")
 
 
 def is_asked_for(item_class: type, settings: BaseSettings) -> bool:
@@ -80,20 +133,16 @@ def is_asked_for(item_class: type, settings: BaseSettings) -> bool:
     )
 
 
-def _path(uri: str | Path) -> Path:
-    return Path(str(uri).removeprefix("file://")).resolve()
-
-
-def _feed_of(item_class: type, file: str = "") -> dict[str, Any]:
-    """What a feed of one kind of items needs; in a *file* of ours, if there is one."""
-    feed: dict[str, Any] = {
+def _feed_of(item_class: type, file: str) -> dict[str, Any]:
+    """What a feed of one kind of items needs, in a file of ours."""
+    return {
         "item_classes": [item_class],
-        "fields": [field.name for field in fields(item_class)],
+        "format": feed_format(file),
+        "encoding": "utf-8",
+        "store_empty": True,
+        "batch_item_count": 0,
+        "overwrite": not file.startswith("-:"),
     }
-    if file:
-        ending = Path(file).suffix.removeprefix(".").lower()
-        feed |= {"format": ending, "encoding": "utf-8", "overwrite": True, "store_empty": True}
-    return feed
 
 
 class CandidateCsvItemExporter(CsvItemExporter):
@@ -131,6 +180,28 @@ class CandidateCsvItemExporter(CsvItemExporter):
         super().export_item(item)
 
     def finish_exporting(self) -> None:
-        if self._headers_not_written and self.fields_to_export and not self._file.tell():
+        if self._headers_not_written and self.fields_to_export and not _has_content(self._file):
             self._write_headers_and_set_fields_to_export(None)
         super().finish_exporting()
+
+
+class CandidateXmlItemExporter(XmlItemExporter):
+    """Scrapy's XML exporter, but a field of ours without a value is empty, not the word "None"."""
+
+    _ours = False  # the item that is written
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._ours and value is None:
+            return ""
+        return super().serialize_field(field, name, value)
+
+    def export_item(self, item: Any) -> None:
+        self._ours = isinstance(item, OURS)
+        super().export_item(item)
+
+
+def _has_content(file: Any) -> bool:
+    try:
+        return bool(file.tell())
+    except OSError:  # a pipe
+        return False

@@ -16,12 +16,14 @@ from tplspider.addresses import Resolver
 from tplspider.tree import find_all, fold, main_body
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tplspider.tree import Element
 
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
-_LAYOUT = frozenset(
+LAYOUT = frozenset(
     "article aside blockquote center div fieldset font footer form header main nav section table"
     " td".split()
 )
@@ -66,7 +68,7 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     above = [-1, *(at[node.getparent()] for node in nodes[1:])]
     words = _words(nodes, above)
-    kept = _kept(tags, above)
+    kept = kept_nodes(tags, above)
     if not all(kept):
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
@@ -95,9 +97,14 @@ def _words(nodes: list[Element], above: list[int]) -> list[str]:
     return words
 
 
-def _kept(tags: list[Any], above: list[int]) -> list[bool]:
+def kept_tags(tags: Iterable[Any]) -> list[bool]:
+    """Which tags are those of elements that count."""
+    return [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+
+
+def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    kept = [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+    kept = kept_tags(tags)
     if not all(kept):
         for place, parent in enumerate(above[1:], 1):
             if not kept[parent]:
@@ -105,22 +112,47 @@ def _kept(tags: list[Any], above: list[int]) -> list[bool]:
     return kept
 
 
-def _read_links(page: FlatPage, url: str) -> None:
-    """Where the links, images and frames of a page lead.
+class Targets:
+    """Where the addresses that a page has lead."""
 
-    An address that stands for the page itself, or has the page's own path in it (to edit it, to
-    share it, to see it in another language), is the same thing on every page.
-    """
-    resolver = Resolver(url)
-    for base in find_all(page.elements[0], "base"):
-        if base.get("href"):
-            resolver = resolver.moved_to(base.get("href") or "")
-            break
-    page.url = own = unquote(url.partition("#")[0].partition("?")[0])
-    path = _ENDING.sub("", _path(url)).strip("/")
-    last = path.rpartition("/")[2]
-    names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
-    names = [name for name in names if len(name) > 3]
+    def __init__(self, root: Element, url: str) -> None:
+        self.resolver = Resolver(url)
+        bases = (element.get("href") for element in find_all(root, "base"))
+        base = next((href for href in bases if href is not None), "")
+        if base:
+            self.resolver = self.resolver.moved_to(base)
+        self.is_plain = self.resolver.is_plain and not base
+        self.own = unquote(url.partition("#")[0].partition("?")[0])
+        path = _ENDING.sub("", _path(url)).strip("/")
+        last = path.rpartition("/")[2]
+        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
+        self._names = [name for name in names if len(name) > 3]
+
+    def of(self, address: str) -> tuple[str, str]:
+        """Where an address without its fragment leads, this page being "self"; and its target.
+
+        An address that stands for the page itself, or has the page's own path in it (to edit it,
+        to share it, to see it in another language), is the same thing on every page.
+        """
+        if not address:
+            return "self?#", self.own
+        target = unquote(self.resolver.join(address))
+        base_address, _, query = target.partition("?")
+        if base_address == self.own:
+            return f"self?{query}#", target if query else self.own
+        # With this page's address a share link has its title, too.
+        shares = any(name in query for name in self._names)
+        link = f"{base_address}?*" if shares else target
+        for name in self._names:
+            if name in link:
+                link = link.replace(name, "*")
+        return link, target
+
+
+def _read_links(page: FlatPage, url: str) -> None:
+    """Find out where the links, images and frames of a page lead."""
+    targets = Targets(page.elements[0], url)
+    page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
     for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
         raw = page.elements[number].get(_ADDRESS[page.tags[number]])
@@ -129,21 +161,7 @@ def _read_links(page: FlatPage, url: str) -> None:
         address, _, fragment = raw.strip().partition("#")
         found = known.get(address)
         if found is None:
-            target = unquote(resolver.join(address))
-            base_address, _, query = target.partition("?")
-            if not address:
-                found = "self?#", own
-            elif base_address == own:
-                found = f"self?{query}#", target if query else own
-            else:
-                # With this page's address a share link has its title, too.
-                shares = any(name in query for name in names)
-                link = f"{base_address}?*" if shares else target
-                for name in names:
-                    if name in link:
-                        link = link.replace(name, "*")
-                found = link, target
-            known[address] = found
+            found = known[address] = targets.of(address)
         link, page.targets[number] = found
         page.links[number] = link + fragment if link.endswith("#") else link
 
@@ -171,16 +189,18 @@ def _set_stray_text_apart(page: FlatPage) -> None:
     """
     before = [0, *accumulate(map(len, page.texts))]
     for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
-        if text and (
-            not element
-            or (
-                tag in _LAYOUT
-                and end - element >= _LARGE
-                and len(text) <= _FEW * (before[end] - before[element])
-            )
-        ):
+        whole = before[end] - before[element]
+        if text and is_stray(element, tag, end - element, len(text), whole):
             page.loose[element] = text
             page.texts[element] = ""
+
+
+def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool:
+    """Whether the text directly in an element is stray, given its length and that of all in it.
+
+    *element* is its number, *size* the number of elements it is made of.
+    """
+    return not element or (tag in LAYOUT and size >= _LARGE and length <= _FEW * whole)
 
 
 def _path(url: str) -> str:

@@ -1,9 +1,16 @@
-"""The items that a search gives."""
+"""The items that a search gives.
+
+Each is shown as one short line with what matters: Scrapy logs every item at DEBUG.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from reprlib import Repr
 from typing import Any
+
+_SHORT = Repr()
+_SHORT.maxstring = 72
 
 
 @dataclass
@@ -22,6 +29,10 @@ class TemplateCandidate:
     cs_size: int
     complete: bool
     loads: int
+    similarity: float
+
+    def __repr__(self) -> str:
+        return _show(self, "rank", "url", "title", "key_url", "cs_size")
 
 
 @dataclass
@@ -41,6 +52,11 @@ class CandidateSearch:
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
+    similarity: float | None = None  # the lowest of the members; None without members
+
+    def __repr__(self) -> str:
+        names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")
+        return _show(self, *names)
 
 
 @dataclass
@@ -58,3 +74,12 @@ class PageTemplate:
     main_text: str = ""
     main_html: str = ""
     title: str = ""
+
+    def __repr__(self) -> str:
+        return _show(self, "key_url", "template_share", "content_text")
+
+
+def _show(item: object, *names: str) -> str:
+    """An item by its *names*; texts from the web are cut and escaped."""
+    shown = ", ".join(f"{name}={_SHORT.repr(getattr(item, name))}" for name in names)
+    return f"{type(item).__name__}({shown})"

@@ -40,11 +40,12 @@ class KeptPages:
     """
 
     def __init__(self) -> None:
+        self.fault: OSError | None = None  # why a page could not be kept
         self._file: IO[bytes] | None = None  # made for the first page
         self._places: dict[Page, tuple[int, int, str]] = {}
 
     def keep(self, page: Page, response: HtmlResponse) -> None:
-        """Keep what *page* was read from; a full disk costs the page, not the crawl."""
+        """Keep what *page* was read from, if it can be; a full disk costs the page alone."""
         body = response.body
         try:
             if self._file is None:
@@ -53,7 +54,8 @@ class KeptPages:
             if self._file.write(body) < len(body):
                 raise OSError("no space left for it")  # noqa: TRY301 - as the system's own
         except OSError as error:
-            logger.error("%s cannot be kept: %s", page.url, error)  # noqa: TRY400 - one line
+            self.fault = error
+            logger.warning("%s cannot be kept: %s", page.url, error)
             return
         self._places[page] = start, len(body), response.encoding
 

@@ -5,15 +5,15 @@ The labels are read once and taken off the files as they are read: no code under
 
 from __future__ import annotations
 
-import csv
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 from w3lib.url import safe_url_string
 
 from tplspider.labels import Labels, labels_of, read_labels, without_labels
-from tplspider.saved_site import SavedSite
+from tplspider.saved_site import SavedSite, is_folder
 from tplspider.tree import find_all, parse_html
 
 if TYPE_CHECKING:
@@ -38,17 +38,21 @@ class LabelledSite(SavedSite):
 
     def __init__(self, folder: Path, key_path: str = "") -> None:
         super().__init__(folder)
-        if key_path:
-            self.key_url = safe_url_string(f"{self.url}/{key_path.removeprefix('/')}")
-        else:
-            self.key_url = self._labelled_page()
+        self._key_path = key_path
+
+    @cached_property
+    def key_url(self) -> str:
+        """The address of the key page; "" if there is none. Looking for it may read every file."""
+        if self._key_path:
+            return safe_url_string(f"{self.url}/{self._key_path.removeprefix('/')}")
+        return self._labelled_page()
 
     def read(self, file: Traversable) -> bytes:
-        return without_labels(file.read_bytes())
+        return without_labels(super().read(file))
 
     def key_page(self) -> HtmlResponse:
         """The key page, without its labels."""
-        if not self.folder.is_dir():
+        if not is_folder(self.folder):
             raise LabelError("there is no such folder")
         if not self.key_url:
             raise LabelError("none of its pages carries labels")
@@ -75,7 +79,7 @@ class LabelledSite(SavedSite):
     def _labelled_page(self) -> str:
         """The address of the first page that carries labels, by name; "" if there is none."""
         for file in self.files():
-            content = file.read_bytes()
+            content = super().read(file)
             if without_labels(content) != content:
                 url = self.address(file)
                 return url if file.name != "index.html" else self._index_address(url)
@@ -95,16 +99,32 @@ class LabelledSite(SavedSite):
 def labelled_sites(corpus: Path) -> Iterator[LabelledSite]:
     """The sites of a corpus, in the order of its ``sites.tsv`` or, without one, by name."""
     table = corpus / "sites.tsv"
-    if not table.is_file():
-        folders = [path for path in corpus.iterdir() if path.is_dir()] if corpus.is_dir() else []
-        for folder in sorted(folders):
-            if not folder.name.startswith("."):
-                yield LabelledSite(folder)
-        return
-    with table.open(encoding="utf-8-sig", newline="") as lines:
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if not {"site", "key_path"} <= {*(rows.fieldnames or ())}:
-            raise CorpusError(f"{table}: expected columns site and key_path, divided by tabs")
-        for row in rows:
-            if row["site"]:
-                yield LabelledSite(corpus / row["site"], row["key_path"] or "")
+    try:
+        if table.is_file():
+            named = _table_rows(table)
+        else:
+            folders = [path for path in corpus.iterdir() if path.is_dir()]
+            names = sorted(path.name for path in folders if not path.name.startswith("."))
+            named = [(name, "") for name in names]
+    except OSError as error:
+        name = error.filename or table
+        raise CorpusError(f"{name} cannot be read ({error.strerror})") from None
+    for name, key_path in named:
+        yield LabelledSite(corpus / name, key_path)
+
+
+def _table_rows(table: Path) -> list[tuple[str, str]]:
+    """The sites that a table names, and their key pages. Fields may be of any length."""
+    try:
+        lines = table.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{table} is not in UTF-8 ({error.reason})") from None
+    header, *rows = (line.split("\t") for line in lines)
+    if not {"site", "key_path"} <= {*header}:
+        raise CorpusError(f"{table}: expected columns site and key_path, divided by tabs")
+    site, key_path = header.index("site"), header.index("key_path")
+    return [
+        (row[site], row[key_path] if key_path < len(row) else "")
+        for row in rows
+        if site < len(row) and row[site]
+    ]

@@ -49,9 +49,15 @@ def get_links(
     site: Site,
     encoding: str = "utf-8",
     count: LinkCount | None = None,
+    *,
+    longest: int = 0,
 ) -> list[Link]:
-    """The paper's getLinks: one entry an identity, in document order, self-links left out."""
-    resolver = _resolver(root, url, encoding)
+    """The paper's getLinks: one entry an identity, in document order, self-links left out.
+
+    An address of more than *longest* characters (0 for no limit) is kept as it is written: it is
+    not going to be requested, and making a million characters canonical takes long.
+    """
+    resolver = page_resolver(root, url, site, encoding, longest)
     seen = {identity(url)}
     read = set()
     links = []
@@ -72,9 +78,11 @@ def get_links(
     return links
 
 
-def link_identities(root: Element, url: str, site: Site, encoding: str = "utf-8") -> frozenset[str]:
+def link_identities(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> frozenset[str]:
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
-    resolver = _resolver(root, url, encoding)
+    resolver = page_resolver(root, url, site, encoding, longest)
     identities = set()
     # Strings alone: an object for each element would cost more than all the rest.
     for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
@@ -96,9 +104,9 @@ def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] 
     return address
 
 
-def _resolver(root: Element, url: str, encoding: str) -> Resolver:
+def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
-    page = Resolver(url, encoding)
+    page = Resolver(url, encoding, longest, site.may_hold)
     bases = (element.get("href") for element in find_all(root, "base"))
     base = next((href for href in bases if href is not None), "")
     return page.moved_to(base) if base else page

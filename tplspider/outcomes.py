@@ -23,12 +23,15 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from tplspider.address_guard import PrivateAddressError
 from tplspider.redirects import OffsiteRedirectError, RedirectLoopError
+from tplspider.tag_cost import is_too_dear
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+PRIVATE_ADDRESS = "private-address"
+
 _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
-    ((PrivateAddressError,), "private-address"),
+    ((PrivateAddressError,), PRIVATE_ADDRESS),
     ((OffsiteRedirectError,), "offsite-redirect"),
     ((RedirectLoopError,), "bad-response"),
     ((DownloadTimeoutError, TimeoutError), "timeout"),
@@ -39,6 +42,7 @@ _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
         (ResponseDataLossError, UnsupportedURLSchemeError, BadGzipFile, EOFError, zlib.error),
         "bad-response",
     ),
+    ((UnicodeDecodeError,), "bad-response"),  # of a header: Scrapy expects some to be UTF-8
 )
 # Scrapy's middlewares refuse a request with the same exception, and tell why in its message.
 _IGNORED = {
@@ -62,6 +66,8 @@ def response_reason(response: Response) -> str:
     if not isinstance(response, HtmlResponse) or _is_other_file(response):
         return "not-html"
     if response.body.count(b"<") + response.body.count(b"=") > _MAX_TAGS:
+        return "too-large"
+    if is_too_dear(response.body):
         return "too-large"
     try:
         response.text  # noqa: B018 - decodes the body

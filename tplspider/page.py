@@ -1,14 +1,15 @@
-"""A page as the search sees it: its address, its links, and a fingerprint of its visible text."""
+"""A page as the search sees it: its address, its links, a fingerprint of its text, its outline."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.addresses import identity
 from tplspider.links import link_identities
-from tplspider.tree import find_all, fold, string_xpath, visible_text
+from tplspider.similarity import Outline, outline
+from tplspider.tree import find_all, fold, string_xpath, visible_texts
 
 if TYPE_CHECKING:
     from tplspider.site import Site
@@ -26,16 +27,24 @@ class Page:
     links: frozenset[str] = frozenset()
     fingerprint: bytes | None = None
     title: str = ""
+    outline: Outline = field(default_factory=Outline)
 
 
-def read_page(root: Element, url: str, site: Site, encoding: str = "utf-8") -> Page:
-    """What the search needs to know of the page with this tree, loaded from *url*."""
+def read_page(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> Page:
+    """What the search needs to know of the page with this tree, loaded from *url*.
+
+    *longest* is that of :func:`~tplspider.links.get_links`.
+    """
+    texts = visible_texts(root)
     return Page(
         url=url,
         identity=identity(url),
-        links=link_identities(root, url, site, encoding),
-        fingerprint=fingerprint(visible_text(root)),
+        links=link_identities(root, url, site, encoding, longest=longest),
+        fingerprint=fingerprint(fold(" ".join(texts))),
         title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
+        outline=outline(root, texts),
     )
 
 

@@ -76,14 +76,16 @@ class ValidationPipeline:
             return f"{item.url} would fill two seats"
         if any(rank >= item.rank for rank in self._seats.values()):
             return f"rank {item.rank} is out of order"
-        return _size_fault(item)
+        return _similarity_fault(item.similarity) or _size_fault(item)
 
     def _summary_fault(self, item: CandidateSearch) -> str:
         if len(item.members) != item.cs_size:
             return f"{len(item.members)} members, but cs_size {item.cs_size}"
         if {identity(url) for url in item.members} != self._seats.keys():
             return "its members are not the candidates"
-        return _size_fault(item)
+        if (item.similarity is None) != (not item.members):
+            return f"similarity={item.similarity} with {len(item.members)} members"
+        return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
     def _template_fault(self, item: PageTemplate) -> str:
         if not item.members and (item.evidence or item.template_share):
@@ -103,6 +105,10 @@ def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:
     if item.loads <= item.cs_size:
         return f"{item.cs_size} pages and the key page with {item.loads} loads"
     return ""
+
+
+def _similarity_fault(similarity: float) -> str:
+    return "" if 0 <= similarity <= 1 else f"similarity={similarity} is not from 0 to 1"
 
 
 def _clean(value: Any) -> Any:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider import __version__
 from tplspider.config import Config
+from tplspider.profiles import is_own_project
+from tplspider.ticket import ticket_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,10 +24,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
 _ASKS_TO_WAIT = frozenset({429, 503})
+_YEAR = 366 * 24 * 60 * 60
 
 
 def user_agent(contact: str) -> str:
@@ -32,20 +37,48 @@ def user_agent(contact: str) -> str:
     return f"tplspider/{__version__}" + (f" (+{contact})" if contact else "")
 
 
+def agent_of(settings: BaseSettings) -> str:
+    """The user agent of our requests: USER_AGENT, if it is meant for us, else our own."""
+    if _is_for_us(settings, "USER_AGENT"):
+        return settings.get("USER_AGENT") or ""
+    return user_agent(Config.of(settings).contact)
+
+
+def robots_agent_of(settings: BaseSettings) -> str:
+    """The user agent for which our requests read a robots.txt."""
+    if _is_for_us(settings, "ROBOTSTXT_USER_AGENT") and settings.get("ROBOTSTXT_USER_AGENT"):
+        return str(settings.get("ROBOTSTXT_USER_AGENT"))
+    return agent_of(settings)
+
+
+def _is_for_us(settings: BaseSettings, name: str) -> bool:
+    """Whether a setting was made for our crawls: by our own project, a spider or a command line.
+
+    What another project says of itself is said of its own spiders.
+    """
+    least = "project" if is_own_project(settings) else "spider"
+    return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES[least]
+
+
 def retry_after(value: str, now: datetime | None = None) -> float | None:
     """Seconds to wait for by a Retry-After header, a number or a date; None for nonsense.
+
+    Nobody means more than a year.
 
     >>> retry_after("120")
     120.0
     """
-    if value.strip().isdecimal():
-        return float(value)
+    value = value.strip()
     try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
+        if value.isascii() and value.isdecimal():
+            seconds = float(value)
+        else:
+            date = parsedate_to_datetime(value)
+            date = date if date.tzinfo else date.replace(tzinfo=UTC)
+            seconds = (date - (now or datetime.now(UTC))).total_seconds()
+    except (ValueError, OverflowError):  # neither, or a date beyond those that Python knows
         return None
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+    return max(0.0, seconds) if seconds <= _YEAR else None
 
 
 class RetryAfterMiddleware(RetryMiddleware):
@@ -66,7 +99,7 @@ class RetryAfterMiddleware(RetryMiddleware):
         self, request: Request, response: Response
     ) -> Request | Response:
         header = response.headers.get("Retry-After")
-        if header and response.status in _ASKS_TO_WAIT:
+        if header and ticket_of(request) and response.status in _ASKS_TO_WAIT:
             seconds = retry_after(header.decode("latin-1"))
             if seconds is not None and seconds > self.longest:
                 logger.info("%s asks for %.0f s: not waited for", request.url, seconds)
@@ -97,8 +130,9 @@ class CrawlDelay:
             logger.info("Set TPLSPIDER_CONTACT, so that site owners can reach you")
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        agent = self.crawler.settings["ROBOTSTXT_USER_AGENT"] or self.crawler.settings["USER_AGENT"]
-        asked = robotparser.crawl_delay(agent)
+        if ticket_of(request) is None:
+            return
+        asked = robotparser.crawl_delay(robots_agent_of(self.crawler.settings))
         if not asked:
             return
         delay = min(asked, self.config.retry_after_max)

@@ -1,16 +1,20 @@
-"""Redirects, by HTTP and by meta refresh: followed as long as they stay on the key page's site."""
+"""Redirects, by HTTP and by meta refresh: followed as long as they stay on the key page's site.
+
+Requests without a ticket are redirected as Scrapy's own middlewares do it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
-from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import identity
+from tplspider.redirect_targets import clean_location, meta_refresh
+from tplspider.ticket import ticket_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,15 +46,31 @@ class SiteRedirectMiddleware(RedirectMiddleware):
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
+        if ticket_of(request) is None or self._is_wanted(request, response):
+            return super().process_response(request, response)
         try:
+            if response.status in _REDIRECTS:
+                response = clean_location(response)
             result = super().process_response(request, response)
         except ValueError as error:  # an address that cannot be requested, such as javascript:
             raise OffsiteRedirectError(f"redirect to nowhere: {error}") from None
         if isinstance(result, Request):
             check_redirect(self.crawler, request, response, result)
         elif response.status in _REDIRECTS and response.headers.get("Location"):
-            raise OffsiteRedirectError(f"redirect to {response.headers['Location']!r}")
+            raise OffsiteRedirectError("redirect to nowhere")
         return result
+
+    def _is_wanted(self, request: Request, response: Response) -> bool:
+        """Whether somebody has asked for the redirect itself, by one of Scrapy's ways."""
+        statuses = (
+            *getattr(self.crawler.spider, "handle_httpstatus_list", ()),
+            *request.meta.get("handle_httpstatus_list", ()),
+        )
+        return (
+            bool(request.meta.get("dont_redirect"))
+            or bool(request.meta.get("handle_httpstatus_all"))
+            or response.status in statuses
+        )
 
 
 class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
@@ -61,29 +81,23 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
-        self._longest = settings.getfloat("METAREFRESH_MAXDELAY")
-        self._maxdelay: Any = float(
-            "inf"
-        )  # of Scrapy's own, which would leave out the limit itself
+        self._longest = settings.getfloat("METAREFRESH_MAXDELAY")  # Scrapy stays below it
 
     def process_response(  # type: ignore[override]  # Scrapy passes no spider any more
         self, request: Request, response: Response
     ) -> Request | Response:
+        if ticket_of(request) is None:
+            return super().process_response(request, response)
         if not isinstance(response, HtmlResponse):
             return response
-        try:
-            delay, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
-        except (LookupError, ValueError):  # no such encoding, no such address
+        if request.meta.get("dont_redirect") or request.method == "HEAD":
             return response
-        if delay is None or url is None or delay > self._longest:
+        delay, url = meta_refresh(response, self._ignore_tags) or (0.0, response.url)
+        if delay > self._longest or identity(url) == identity(response.url):
             return response
-        if not url.lower().startswith(("http://", "https://")):
-            return response  # browsers do not go there either
-        if identity(url) == identity(response.url):
-            return response
-        result = super().process_response(request, response)
-        if isinstance(result, Request):
-            check_redirect(self.crawler, request, response, result)
+        redirected = self._redirect_request_using_get(request, response, url)
+        result = self._redirect(redirected, request, "meta refresh")
+        check_redirect(self.crawler, request, response, result)
         return result
 
 

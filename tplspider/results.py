@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from tplspider.hints import answer_hint, joined
 from tplspider.hyperlink_distance import HyperlinkDistances
 from tplspider.items import CandidateSearch, TemplateCandidate
 from tplspider.links import Link
+from tplspider.similarity import similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from tplspider.search import SubdigraphSearch
 
 KEY_PAGE_UNUSABLE = "key_page_unusable"
+MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
 
 
 def candidates(search: SubdigraphSearch) -> Iterator[TemplateCandidate]:
@@ -36,11 +40,13 @@ def candidates(search: SubdigraphSearch) -> Iterator[TemplateCandidate]:
             cs_size=len(search.members),
             complete=search.complete,
             loads=search.loads,
+            similarity=similarity(search.key_page, visit.page),
         )
 
 
 def summary(search: SubdigraphSearch, links: int, hint: str = "") -> CandidateSearch:
-    """How a search among that many links went."""
+    """How a search among that many links went; *hint* is about its key page."""
+    values = [similarity(search.key_page, visit.page) for visit in search.members if visit.page]
     return CandidateSearch(
         key_url=search.key_page.url,
         requested_size=search.size,
@@ -58,12 +64,16 @@ def summary(search: SubdigraphSearch, links: int, hint: str = "") -> CandidateSe
                 "url": visit.url,
                 "outcome": visit.outcome,
                 "reason": visit.reason,
+                "missing": [
+                    list(link) for link in islice(search.missing_links(visit), MOST_MISSING)
+                ],
             }
             for visit in search.visits
         ],
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=hint,
+        hint=joined(hint, answer_hint(values, search.size)),
+        similarity=min(values, default=None),
     )
 
 

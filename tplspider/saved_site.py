@@ -9,12 +9,12 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
-from scrapy.utils.response import get_meta_refresh
 
 from tplspider.addresses import Address, identity
 from tplspider.links import get_links
 from tplspider.outcomes import response_reason
 from tplspider.page import Page, read_page
+from tplspider.redirect_targets import meta_refresh
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
 from tplspider.tree import parse_html
@@ -46,6 +46,14 @@ def find_file(folder: Traversable, path: str) -> Traversable | None:
         return None
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; there is none with a name that is too long to be one."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 class SavedSite:
     """The website whose document root is a folder; its host is the folder's name."""
 
@@ -58,8 +66,11 @@ class SavedSite:
         self._files: list[Path] | None = None
 
     def read(self, file: Traversable) -> bytes:
-        """What a file holds."""
-        return file.read_bytes()
+        """What a file holds; an OSError names it, also where the system would not."""
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(file)) from None
 
     def files(self) -> list[Path]:
         """The files that may be pages, by their names, in an order that is the same everywhere."""
@@ -139,6 +150,7 @@ class SavedSite:
                 return "offsite-redirect"
             if search.knows(answer.identity, rank):
                 return answer
+            search.follow(rank, answer.identity)
             url = answer.url
         return "bad-response"
 
@@ -168,12 +180,11 @@ class SavedSite:
         if reason:
             return reason
         assert isinstance(response, HtmlResponse)
-        delay, target = get_meta_refresh(response, ignore_tags=["noscript"])
-        if target and delay is not None and delay <= _LONGEST_DELAY:
-            address = _address(target)
-            if address.identity != identity(url):
-                return address
-        return response
+        delay, target = meta_refresh(response, ["noscript"]) or (0.0, url)
+        address = _address(target)
+        return (
+            address if delay <= _LONGEST_DELAY and address.identity != identity(url) else response
+        )
 
 
 def _address(url: str) -> Address:

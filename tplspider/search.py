@@ -14,6 +14,7 @@ from tplspider.addresses import Address
 from tplspider.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs
 from tplspider.connections import Connections
 from tplspider.page import Page
+from tplspider.redirect_ways import RedirectWays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,6 +57,7 @@ class SubdigraphSearch:
         size: int = 3,
         max_loads: int = 100,
         in_flight: int = 1,
+        max_redirects: int = 20,
         max_nodes: int = MAX_SEARCH_NODES,
     ) -> None:
         self.key_page = key_page
@@ -70,13 +72,10 @@ class SubdigraphSearch:
         self._asked = 1  # pages that were asked for, whether or not they count as loads
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
         self._fresh: list[Visit] = []  # taken up, not yet handed out
-        self._taken: dict[str, Visit] = {}  # every link handed out, by identity
-        self._answers: dict[int, Page | Address | str] = {}
-        self._shared: set[str] = set()  # links whose answer served another link, too
-        self._heading: dict[int, str] = {}  # where the redirects of links under way lead
-        self._held: set[int] = set()  # links not asked for as long as another is heading there
+        self._held: set[int] = set()  # links not asked for before their turn comes
         self._pages: list[Visit] = []  # explored pages, by number
         self._final = {key_page.identity: _KEY_PAGE}
+        self._ways = RedirectWays(self._final, max_redirects)
         self._texts = {key_page.fingerprint: _KEY_PAGE} if key_page.fingerprint else {}
         self._connections = Connections()
         self._subdigraphs = CompleteSubdigraphs(size, max_nodes)
@@ -104,8 +103,21 @@ class SubdigraphSearch:
     @property
     def pending(self) -> list[Visit]:
         """Links handed out that nobody has told about yet."""
-        told = self._answers.keys() | self._held
+        told = self._ways.answers.keys() | self._held
         return [visit for visit in self._waiting if visit.rank not in told]
+
+    def missing_links(self, visit: Visit) -> Iterator[tuple[int, int]]:
+        """The links that keep an explored page out of the best CS, from one rank to another.
+
+        They come by the rank of the member; there are none for a member, or what is not a page.
+        """
+        if visit.page is None:
+            return
+        page = self._final[visit.page.identity]
+        for member in self._subdigraphs.best:
+            for source, target in ((page, member), (member, page)):
+                if source != target and not self._connections.links(source, target):
+                    yield self._pages[source].rank, self._pages[target].rank
 
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
@@ -116,6 +128,7 @@ class SubdigraphSearch:
         taken, self._fresh = self._fresh, []
         if self._waiting and self._waiting[0].rank in self._held:  # its turn has come
             self._held.remove(self._waiting[0].rank)
+            self._ways.start(self._waiting[0].rank, self._waiting[0].link.identity)
             taken.insert(0, self._waiting[0])
         return taken
 
@@ -127,7 +140,7 @@ class SubdigraphSearch:
         """
         if self.reason or all(visit.rank != rank for visit in self.pending):
             return
-        self._answers[rank] = answer
+        self._ways.answers[rank] = answer
         self._settle()
 
     def _settle(self) -> None:
@@ -151,26 +164,24 @@ class SubdigraphSearch:
                 break
             visit = Visit(len(self.visits) + len(self._waiting) + 1, link, link.url)
             self._waiting.append(visit)
-            self._taken[link.identity] = visit
             self._next = None
             if link.identity in self._final:
-                self._answers[visit.rank] = ""  # known without being loaded
+                self._ways.answers[visit.rank] = ""  # known without being loaded
             else:
                 self._asked += 1
-                if link.identity in self._heading.values():
+                if self._ways.is_ahead(link.identity):
                     self._held.add(visit.rank)
                 else:
+                    self._ways.start(visit.rank, link.identity)
                     self._fresh.append(visit)
 
     def knows(self, identity: str, rank: int) -> bool:
         """Whether what an address gives is known, or under way for another link than this one."""
-        other = self._taken.get(identity)
-        under_way = other is not None and other.rank not in {rank, *self._held}
-        return identity in self._final or under_way
+        return self._ways.knows(identity, rank)
 
     def follow(self, rank: int, identity: str) -> None:
         """A link redirects to an address that is not known, and that is where it goes."""
-        self._heading[rank] = identity
+        self._ways.follow(rank, identity)
 
     def stop(self, reason: str) -> None:
         """End the search from outside: the best CS so far is the answer."""
@@ -182,26 +193,21 @@ class SubdigraphSearch:
         return bool(self.max_loads) and asked >= self.max_loads
 
     def _answer_of(self, visit: Visit) -> Page | Address | str | None:
-        """What a link gave, by way of the links it redirects to; None while that is not known."""
+        """What a link gave; None while that is not known."""
         if visit.rank in self._held:
             return "" if visit.link.identity in self._final else None
-        passed = {visit.link.identity}
-        answer = self._answers.get(visit.rank)
-        while isinstance(answer, Address) and answer.identity not in self._final:
-            if answer.identity in passed or answer.identity not in self._taken:
-                return "bad-response"  # round in a circle
-            passed.add(answer.identity)
-            answer = self._answers.get(self._taken[answer.identity].rank)
-        if answer is not None:
-            self._shared |= passed - {visit.link.identity}
+        answer = self._ways.answer_of(visit.rank, visit.link.identity)
+        if isinstance(answer, Address) and answer.identity not in self._final:
+            self._held.add(visit.rank)
+            return None
         return answer
 
     def _account(self, visit: Visit, answer: Page | Address | str) -> None:
         self.visits.append(visit)
-        self._heading.pop(visit.rank, None)
+        self._ways.end(visit.rank)
         known = self._final.get(visit.link.identity)
         if known is not None:
-            if visit.link.identity in self._shared or visit.rank in self._held:
+            if visit.link.identity in self._ways.shared or visit.rank in self._held:
                 self._asked -= 1  # it was no page of its own, but the end of another's redirects
             self._held.discard(visit.rank)
             self._account_duplicate(visit, known)

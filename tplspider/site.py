@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from tldextract import TLDExtract
 
 SCOPES = ("host", "domain")
+
+# Soft hyphens and the like: table B.1 of RFC 3454.
+_LEFT_OUT = re.compile("[\u00ad\u034f\u1806\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
 
 
 class Site:
@@ -19,6 +24,10 @@ class Site:
         self.scope = scope
         self._site = self._name(key_identity)
         self._known: dict[str, bool] = {}
+        try:
+            self._folded = fold_host(self._site[0].encode().decode("idna"))
+        except UnicodeError:  # not a name that can be spelt otherwise
+            self._folded = ""
 
     def __contains__(self, identity: str) -> bool:
         """Whether the page with this identity is one of the site."""
@@ -29,6 +38,18 @@ class Site:
             inside = self._known[origin] = self._name(identity) == self._site
         return inside
 
+    def may_hold(self, host: str) -> bool:
+        """Whether a host beyond ASCII may be one of the site: no is certain, yes is not.
+
+        Its form in the DNS is dear to work out, and a page may have thousands of hosts.
+        """
+        folded = fold_host(host)
+        return (
+            not self._folded
+            or folded.removeprefix("www.") == self._folded
+            or (self.scope == "domain" and folded.endswith(f".{self._folded}"))
+        )
+
     def _name(self, identity: str) -> tuple[str, int | None]:
         parts = urlsplit(identity)
         host = (parts.hostname or "").removeprefix("www.")
@@ -38,6 +59,18 @@ class Site:
         if (parts.scheme, port) in {("http", 80), ("https", 443)}:
             port = None
         return host, port
+
+
+def fold_host(host: str) -> str:
+    """What all spellings of a host have in common, that is, those with one form in the DNS.
+
+    >>> fold_host("ＢÜ\u00adCHER。example.")
+    'bücher.example'
+    """
+    # What IDNA leaves out, what it takes for a dot, and what it does to letters, or more.
+    folded = normalize("NFKC", _LEFT_OUT.sub("", host))
+    folded = normalize("NFKC", folded.casefold()).casefold()
+    return folded.replace("\u3002", ".").strip(".")
 
 
 @lru_cache(maxsize=1)

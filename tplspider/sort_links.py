@@ -19,12 +19,17 @@ def sort_links(links: Sequence[Link], reference: str) -> list[Link]:
 
     *reference* is the identity of the key page.
     """
+    return [links[i] for group in sorted_groups(links, reference) for i in group]
+
+
+def sorted_groups(links: Sequence[Link], reference: str) -> list[list[int]]:
+    """The same as positions, in groups of one hyperlink distance, the most relevant first."""
     distances = HyperlinkDistances(reference)
-    groups: defaultdict[int, list[Link]] = defaultdict(list)
-    for link in links:
-        groups[distances.to(link.identity)].append(link)
-    order = []
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for i, link in enumerate(links):
+        groups[distances.to(link.identity)].append(i)
+    in_order = []
     for distance in sorted(groups, key=link_relevance):
         group = groups[distance]
-        order += [group[i] for i in farthest_first([link.element for link in group])]
-    return order
+        in_order.append([group[k] for k in farthest_first([links[i].element for i in group])])
+    return in_order

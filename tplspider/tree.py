@@ -72,6 +72,11 @@ _TEXT_WITH_PARENTS = etree.XPath("//text()")
 
 def visible_text(root: Element) -> str:
     """Every text node outside script, style, noscript and template; white space folded."""
+    return fold(" ".join(visible_texts(root)))
+
+
+def visible_texts(root: Element) -> list[str]:
+    """Every text node outside script, style, noscript and template, as it stands there."""
     nodes = _TEXT(root)
     hidden = [
         element
@@ -86,7 +91,7 @@ def visible_text(root: Element) -> str:
         visible = [text for text in nodes if text not in taken_out]
         exact = len(nodes) - len(visible) == len(texts)
         nodes = visible if exact else _text_outside(root, hidden)
-    return fold(" ".join(nodes))
+    return nodes
 
 
 def _text_outside(root: Element, hidden: list[Element]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import signals
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,9 +20,11 @@ _OUTCOMES = {"page": "page", "duplicate": "duplicate", "none": "no page"}
 
 
 class Command(ScrapyCommand):
-    """Serves the site on loopback, crawls it, and prints the answer as a table."""
+    """Serves the site on loopback, crawls it, and prints the answer as a table.
 
-    requires_project = True
+    It shows what our own project does, in whatever project it is run.
+    """
+
     default_settings: ClassVar[dict[str, Any]] = {
         "LOG_LEVEL": "WARNING",
         "DOWNLOAD_DELAY": 0,
@@ -39,23 +40,32 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default: 3)")
+        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default 3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.profiles import leave_project
+
         super().process_options(args, opts)
         assert self.settings is not None
+        self._knows_spider = "tplspider.spiders" in self.settings.getlist("SPIDER_MODULES")
+        leave_project(self.settings)
         # Above the project's settings, below what -s says on the command line.
         for name, value in self.default_settings.items():
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        # Here and not above: every scrapy command imports this module.
-        from tplspider.arguments import check_arguments
         from tplspider.demo.server import KEY_PAGE, SiteServer
+        from tplspider.exit_status import refuse
+        from tplspider.harmless_log import guard_log
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        assert self.settings is not None
+        guard_log()
+        if args:
+            refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
         found: list[TemplateCandidate] = []
         summaries: list[CandidateSearch] = []
         templates: list[PageTemplate] = []
@@ -71,9 +81,9 @@ class Command(ScrapyCommand):
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
             try:
-                check_arguments(arguments)
+                TemplateCandidatesSpider.check_arguments(arguments, self.settings)
             except ValueError as error:
-                raise UsageError(str(error), print_help=False) from None
+                refuse("demo", error, self.settings)
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
             crawler.signals.connect(keep, signal=signals.item_scraped)
             self.crawler_process.crawl(crawler, **arguments)
@@ -85,11 +95,15 @@ class Command(ScrapyCommand):
         if templates:
             _print_content(templates[0])
         print("\nTry it on a site of your own:")
-        print("  scrapy crawl template_candidates -a url=https://example.org/some/page -O out.json")
-        print("  scrapy template https://example.org/some/page")
+        page = "https://example.org/some/page"
+        if self._knows_spider:
+            print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
+        print(f"  scrapy template {page}")
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
+    from tplspider.wording import counted, mutually_linked
+
     def short(url: str) -> str:
         return url.removeprefix(site_url)
 
@@ -108,29 +122,37 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
         rows.append((str(row["rank"]), short(row["link"]), came, "yes" if member else ""))
     _print_table(rows)
     print(
-        f"\n{summary.cs_size} pages that all link to each other, after {summary.loads} loads"
+        f"\n{mutually_linked(summary.cs_size)}, after {counted(summary.loads, 'load')}"
         f" ({summary.reason}):\n"
     )
     _print_table(
         [
-            ("page", "title", "link text", "distance"),
-            *((short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}") for c in found),
+            ("page", "title", "link text", "distance", "similarity"),
+            *(
+                (short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}", f"{c.similarity:.2f}")
+                for c in found
+            ),
         ]
     )
     print("\nThey very likely share the template of the key page.")
 
 
 def _print_content(template: PageTemplate) -> None:
+    from tplspider.harmless_log import harmless
+
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
-    lines = template.content_text.splitlines()
+    lines = harmless(template.content_text).splitlines()
     for line in lines[:_SHOWN_LINES]:
         print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
     if len(lines) > _SHOWN_LINES:
         print(f"  ... and {len(lines) - _SHOWN_LINES} more lines")
 
 
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
+    from tplspider.harmless_log import harmless
+
+    rows = [tuple(map(harmless, row)) for row in texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["-" * width for width in widths]
     for row in (rows[0], lines, *rows[1:]):

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 class Command(ScrapyCommand):
     """Searches the sites from their files, extracts templates and compares them with the labels."""
 
-    requires_project = True
     requires_crawler_process = False
 
     def syntax(self) -> str:
@@ -29,26 +27,31 @@ class Command(ScrapyCommand):
         options = parser.add_argument_group(title="Evaluation")
         options.add_argument("--corpus", metavar="DIR", help="folder with a folder for each site")
         options.add_argument(
-            "--sizes", metavar="N", default="3", help="sizes of the CS: 3, 1-8 or 1,3,5 (default 3)"
+            "--sizes",
+            metavar="N",
+            default="3",
+            help="sizes of the CS, like 3, 1-8 or 1,3,5 (default 3)",
         )
         options.add_argument(
             "--strategies",
             metavar="NAMES",
             default="all",
-            help="strategies and baselines, divided by commas (default: all)",
+            help="strategies and baselines, divided by commas (default all)",
         )
         options.add_argument(
             "--extractors",
             metavar="NAMES",
             default="all",
-            help="extractors of texts to measure beside ours, or none (default: all)",
+            help="extractors of texts to measure beside ours, or none (default all)",
         )
         options.add_argument(
             "--max-loads", metavar="N", default="100", help="loads a search may take (default 100)"
         )
         options.add_argument("--csv", metavar="FILE", help="write the means to FILE")
         options.add_argument("--per-site", metavar="FILE", help="write a row for each site to FILE")
-        options.add_argument("--plot", metavar="FILE", help="draw F1 and loads: .svg or .png")
+        options.add_argument(
+            "--plot", metavar="FILE", help="draw F1 and loads to FILE, .svg or .png"
+        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
@@ -63,10 +66,12 @@ class Command(ScrapyCommand):
             write_sites,
         )
         from tplspider.evaluation.text_extractors import INSTALL, load_extractors
+        from tplspider.exit_status import LOST, refuse
         from tplspider.labelled_site import CorpusError
 
+        assert self.settings is not None
         if args:
-            raise UsageError(f"unexpected {' '.join(args)!r}", print_help=False)
+            refuse("table1", f"unexpected {' '.join(args)!r}", self.settings)
         try:
             plan = make_plan(
                 corpus=opts.corpus,
@@ -81,7 +86,7 @@ class Command(ScrapyCommand):
             if not measured.results:
                 raise CorpusError(f"--corpus {opts.corpus}: there is no site in it")
         except ValueError as error:
-            raise UsageError(str(error), print_help=False) from None
+            refuse("table1", error, self.settings)
         rows = mean_rows(measured.results)
         print(table_1(rows))
         if measured.texts:
@@ -97,4 +102,5 @@ class Command(ScrapyCommand):
             if opts.plot:
                 draw(opts.plot, rows)
         except OSError as error:
-            raise UsageError(str(error), print_help=False) from None
+            print(f"scrapy table1: error: {error}", file=sys.stderr)
+            self.exitcode = LOST

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.commands import BaseRunSpiderCommand
-from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -18,14 +16,12 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate
 
 
-# What would steer the terminal, or turn the direction of what follows.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
 class Command(BaseRunSpiderCommand):
-    """Runs the real spider on a page; what it writes beside the answer goes to standard error."""
+    """Runs the real spider on a page; what it writes beside the answer goes to standard error.
 
-    requires_project = True
+    It needs no project. In another project it goes by its settings, but what it prints is not for
+    the pipelines and feeds of that project.
+    """
 
     def syntax(self) -> str:
         return "[options] <url>"
@@ -39,27 +35,48 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.profiles import apply_default_outside_projects, is_own_project
+
         super().process_options(args, opts)
         assert self.settings is not None
+        apply_default_outside_projects(self.settings)
+        if not is_own_project(self.settings):
+            self.settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
+        if opts.output or opts.overwrite_output:
+            # Here -o and -O are for what the command is about.
+            feeds = self.settings.getdict("FEEDS")
+            for options in feeds.values():
+                options.setdefault("item_classes", ["tplspider.items.PageTemplate"])
+            self.settings.set("FEEDS", feeds, priority="cmdline")
         # Above the project's settings, below what -s says on the command line.
         self.settings.set("LOG_LEVEL", "WARNING", priority=30)
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
+        from tplspider.credentials import without_credentials
+        from tplspider.exit_status import LOST, exit_status, refuse
+        from tplspider.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.items import CandidateSearch, PageTemplate
+        from tplspider.progress_line import ProgressLine
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
+        assert self.settings is not None
+        guard_log()
+        if unknown := [arg for arg in args if arg.startswith("-")]:
+            refuse("template", f"unknown option {unknown[0]!r}", self.settings)
         if len(args) != 1:
-            raise UsageError("give the address of one page", print_help=False)
-        arguments = {**opts.spargs, "url": args[0]}
+            refuse("template", "give the address of one page", self.settings)
+        # The text is wanted, not the paper's order: guided needs fewer loads for it.
+        arguments = {"strategy": "guided", **opts.spargs, "url": args[0]}
         if opts.n is not None:
             arguments["n"] = opts.n
         try:
-            TemplateCandidatesSpider.check_arguments(arguments, self.settings)
+            TemplateCandidatesSpider.check_arguments(arguments, self.settings, printed="the text")
         except ValueError as error:
-            raise UsageError(str(error), print_help=False) from None
+            refuse("template", error, self.settings)
         templates: list[PageTemplate] = []
         summaries: list[CandidateSearch] = []
 
@@ -71,14 +88,21 @@ class Command(BaseRunSpiderCommand):
 
         crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
         crawler.signals.connect(keep, signal=signals.item_scraped)
+        progress = ProgressLine(crawler)
         self.crawler_process.crawl(crawler, **arguments)
         self.crawler_process.start()
+        progress.clear()
         if templates:
-            _print(templates[0].content_html if opts.html else templates[0].content_text)
+            text = templates[0].content_html if opts.html else templates[0].content_text
+            if not _print(CONTROLS.sub("", text)):
+                self.exitcode = LOST
         else:
-            self.exitcode = 1
-            why = _why_none(summaries[0]) if summaries else "the crawl gave no answer"
-            print(f"No template for {args[0]}: {why}", file=sys.stderr)
+            self.exitcode = LOST
+            fault = crawler.stats.get_value("tplspider/template_fault") if crawler.stats else ""
+            why = fault or (_why_none(summaries[0]) if summaries else "the crawl gave no answer")
+            address = harmless(without_credentials(args[0]))
+            print(f"No template for {address}: {harmless(why)}", file=sys.stderr)
+        self.exitcode = self.exitcode or exit_status(crawler)
 
 
 def _why_none(summary: CandidateSearch) -> str:
@@ -89,13 +113,19 @@ def _why_none(summary: CandidateSearch) -> str:
     return "the pages found are copies of it, or have nothing in common with it"
 
 
-def _print(text: str) -> None:
-    """Print what a terminal of any encoding can show; who reads it may stop before the end."""
-    text = _CONTROLS.sub("", text)
+def _print(text: str) -> bool:
+    """Print what a terminal of any encoding can show, and tell whether that went well.
+
+    Who reads it may stop before the end: that is no failure.
+    """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
         print(text, flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         # Python would flush once more at its end, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"scrapy template: the text cannot be printed: {error}", file=sys.stderr)
+            return False
+    return True

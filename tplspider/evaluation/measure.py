@@ -60,7 +60,7 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
     if plan.extractors:
         measured.texts = {name: {} for name in (OURS, *extractors)}
     for site in labelled_sites(plan.corpus):
-        name = site.folder.name
+        name = site.folder.name[:255]  # no folder has a longer one
         try:
             on_site = _SiteMeasure(site, site.labels())
             results = [
@@ -69,8 +69,7 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
                 for size in plan.sizes
             ]
         except Exception as error:  # noqa: BLE001 - whatever it is, the other sites go on
-            why = error if isinstance(error, LabelError) else repr(error)
-            _say(f"{name}: {why}. It counts as 0.")
+            _say(name, _why(error), "It counts as 0.")
             measured.results += [
                 SiteResult(strategy, size, name, Score(), Choice((), 0, "broken"))
                 for strategy in plan.strategies
@@ -78,21 +77,32 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
             ]
             continue
         measured.results += results
-        if not plan.extractors:
-            continue
-        wanted = on_site.main_text()
-        if not wanted.strip():
-            _say(f"{name}: no main text is labelled. It is left out of the table of texts.")
-            continue
-        measured.texts[OURS][name] = score_texts(on_site.our_text(plan), wanted)
-        for extractor, extract in extractors.items():
-            try:
-                found = extract(on_site.key.text)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-                _say(f"{name}: {extractor} failed ({error!r}). It counts as 0.")
-                found = ""
-            measured.texts[extractor][name] = score_texts(found, wanted)
+        if plan.extractors:
+            for extractor, score in _score_texts(on_site, plan, extractors).items():
+                measured.texts[extractor][name] = score
     return measured
+
+
+def _score_texts(
+    site: _SiteMeasure, plan: Plan, extractors: Mapping[str, Extractor]
+) -> dict[str, Score]:
+    """The scores of our text and of those of the others; none where no main text is labelled."""
+    name, wanted = site.name, site.main_text()
+    if not wanted.strip():
+        _say(name, "no main text is labelled", "It is left out of the table of texts.")
+        return {}
+    scores = {}
+    for extractor in (OURS, *extractors):
+        try:
+            if extractor == OURS:
+                found = site.our_text(plan)
+            else:
+                found = extractors[extractor](site.key.text)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            _say(name, f"{extractor} failed ({_why(error)})", "It counts as 0.")
+            found = ""
+        scores[extractor] = score_texts(found, wanted)
+    return scores
 
 
 class _SiteMeasure:
@@ -100,6 +110,7 @@ class _SiteMeasure:
 
     def __init__(self, site: LabelledSite, labels: Labels) -> None:
         self.site = site
+        self.name = site.folder.name
         self.labels = labels
         self.key = site.key_page()
         self._found: dict[tuple[str, ...], frozenset[int]] = {}
@@ -155,5 +166,20 @@ class _SiteMeasure:
         return PageSource(page.url, page.text)
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+def _why(error: Exception) -> str:
+    """What went wrong, in words where it is the fault of the corpus."""
+    if isinstance(error, LabelError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} cannot be read ({error.strerror})"
+    return repr(error)
+
+
+def _say(site: str, what: str, consequence: str) -> None:
+    """Tell it in one line; names in tables may be anything."""
+    print(f"{_short(site, 80)}: {_short(what, 300)}. {consequence}", file=sys.stderr)
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tplspider.evaluation.page_choice import CHOICES
-from tplspider.evaluation.text_extractors import EXTRACTORS, INSTALL
+from tplspider.evaluation.text_extractors import EXTRACTORS
 from tplspider.labelled_site import CorpusError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check_files(*, plot: str | None, tables: Iterable[str | None]) -> None:
     try:
         import_module("matplotlib")
     except ImportError:
-        raise ValueError(f"--plot needs matplotlib, which is not installed: {INSTALL}") from None
+        raise ValueError("--plot needs matplotlib: pip install matplotlib") from None
 
 
 def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:

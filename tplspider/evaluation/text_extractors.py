@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Extractor = Callable[[str], str]
 
-INSTALL = "pip install -r requirements-eval.txt"
+INSTALL = "pip install justext lxml-html-clean resiliparse trafilatura"
 
 _LANG = re.compile(r"<html\b[^>]*?\blang\s*=\s*[\"']?([a-z]+)", re.IGNORECASE)
 # The languages of jusText's stop words that a site is likely to be in. It has none for others.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
@@ -14,17 +15,20 @@ from tplspider import signals
 from tplspider.addresses import Address, identity
 from tplspider.arguments import Arguments, check_arguments
 from tplspider.browser import MIDDLEWARE, check_settings
-from tplspider.config import Config, adapt_settings
-from tplspider.feeds import add_feeds, check_feeds
+from tplspider.config import Config, adapt_settings, check_names
+from tplspider.credentials import without_credentials
+from tplspider.feeds import add_feeds, plan_outputs
+from tplspider.hints import joined, private_address_hint
 from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.links import LinkCount, get_links
-from tplspider.outcomes import failure_reason, response_reason
+from tplspider.lost_outputs import OutputWatch
+from tplspider.no_links import no_links_hint
+from tplspider.outcomes import PRIVATE_ADDRESS, failure_reason, response_reason
 from tplspider.page import read_page
 from tplspider.page_results import PageResults
-from tplspider.profiles import profile_settings
+from tplspider.profiles import apply_profile
 from tplspider.redirects import KnownAddressError
 from tplspider.results import candidates, summary, unusable
-from tplspider.save_html import check_folder
 from tplspider.script_menu import hint
 from tplspider.search import SubdigraphSearch
 from tplspider.site import Site
@@ -32,7 +36,7 @@ from tplspider.strategies import STRATEGIES
 from tplspider.tree import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.page import Page
 
-    Output = Iterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
+    Output = AsyncIterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
 
 logger = logging.getLogger(__name__)
 
@@ -58,14 +62,18 @@ class TemplateCandidatesSpider(Spider):
 
     name = "template_candidates"
     config: Config
+    output_watch: OutputWatch
     page_results: PageResults
     site: Site | None = None
     search: SubdigraphSearch | None = None
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = self.check_arguments(kwargs)
+        kwargs["url"] = without_credentials(str(kwargs["url"]))
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
-        super().__init__(name, **{k: v for k, v in kwargs.items() if not k.startswith("_")})
+        given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
+        checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
+        super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self._links = 0
         self._hint = ""
@@ -77,10 +85,18 @@ class TemplateCandidatesSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        add_feeds(crawler.settings, spider.arguments, spider.config.feeds_dir, spider.job)
+        plan = plan_outputs(crawler.settings, spider.arguments, spider)
+        add_feeds(crawler.settings, plan)
+        spider.output_watch = OutputWatch(crawler)
+        spider.arguments = replace(spider.arguments, save_html=plan.pages)
         spider.page_results = PageResults.from_crawler(crawler, spider.arguments)
         crawler.signals.connect(spider.resume, signal=scrapy_signals.spider_idle)
         return spider
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search has given its answer."""
+        return self._ended
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -90,17 +106,27 @@ class TemplateCandidatesSpider(Spider):
 
     @classmethod
     def check_arguments(
-        cls, given: Mapping[str, object], settings: BaseSettings | None = None
+        cls,
+        given: Mapping[str, object],
+        settings: BaseSettings | None = None,
+        *,
+        printed: str = "",
     ) -> Arguments:
-        """Raise ValueError, in one line, when the arguments will not do (in these settings)."""
+        """Raise ValueError, in one line, when the arguments will not do (in these settings).
+
+        *printed* is what a command itself writes to standard output.
+        """
         arguments = check_arguments(given)
         if settings is not None:
+            check_names(settings)
             Config.of(settings)
-            check_feeds(settings, arguments)
-            if profile := settings.get("TPLSPIDER_PROFILE"):
-                profile_settings(profile)
             check_settings(settings)
-            check_folder(arguments.save_html)
+            in_force = settings.copy()
+            super().update_settings(in_force)
+            apply_profile(in_force)
+            spider = cls(**dict[str, Any](given))
+            spider.settings = in_force
+            plan_outputs(in_force, arguments, spider, printed=printed)
         return arguments
 
     async def start(self) -> AsyncIterator[Any]:
@@ -113,38 +139,44 @@ class TemplateCandidatesSpider(Spider):
         else:
             yield key_page_request(url, self.parse_key_page, self.key_page_failed)
 
-    def parse_key_page(self, response: Response) -> Output:
+    async def parse_key_page(self, response: Response) -> Output:
         """Start the search from the links of the key page."""
         if self._ended:
             return
         reason = response_reason(response)
         if reason:
-            yield from self._give_up(response.url, reason)
+            async for output in self._give_up(response.url, reason):
+                yield output
             return
         try:
             self._start_search(response)
         except Exception:
             logger.exception("The key page %s cannot be read", response.url)
-            yield from self._give_up(response.url, "error")
+            async for output in self._give_up(response.url, "error"):
+                yield output
             return
         if self._links:
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
         else:
-            yield from self._give_up(response.url, "no-links")
+            async for output in self._give_up(response.url, "no-links"):
+                yield output
 
-    def key_page_failed(self, failure: Failure) -> Output:
+    async def key_page_failed(self, failure: Failure) -> Output:
         """End the search: the key page could not be loaded."""
         if not self._ended:
             request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-            yield from self._give_up(request.url, failure_reason(failure.value))
+            async for output in self._give_up(request.url, failure_reason(failure.value)):
+                yield output
 
-    def parse_link(self, response: Response, rank: int) -> Output:
+    async def parse_link(self, response: Response, rank: int) -> Output:
         """Tell the search what the link of that rank gave."""
         if self.search and not self.search.reason:
             self.search.tell(rank, self._page_or_reason(response))
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
 
-    def link_failed(self, failure: Failure) -> Output:
+    async def link_failed(self, failure: Failure) -> Output:
         """Tell the search why a link gave no page."""
         if self.search and not self.search.reason:
             request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
@@ -154,7 +186,8 @@ class TemplateCandidatesSpider(Spider):
             else:
                 answer = failure_reason(failure.value)
             self.search.tell(request.cb_kwargs["rank"], answer)
-            yield from self._advance()
+            async for output in self._advance():
+                yield output
 
     def resume(self) -> None:
         """Nothing is under way: if the search is not over, requests have vanished. Go on."""
@@ -165,33 +198,37 @@ class TemplateCandidatesSpider(Spider):
         self.crawler.engine.crawl(empty_request(self.parse_nothing))
         raise DontCloseSpider
 
-    def parse_nothing(self, _: Response | Failure) -> Output:
+    async def parse_nothing(self, _: Response | Failure) -> Output:
         """Account for requests that ended without a callback or an errback, or never started."""
         if self._ended:
             return
         if self.search is None:
             url = self.arguments.url
             too_long = is_too_long(url, self.settings)
-            yield from self._give_up(url, "too-long" if too_long else "error")
+            async for output in self._give_up(url, "too-long" if too_long else "error"):
+                yield output
             return
         for visit in self.search.pending:
             logger.warning("No answer came for %s: was it dropped by a middleware?", visit.link.url)
             self.search.tell(visit.rank, "error")
-        yield from self._advance()
+        async for output in self._advance():
+            yield output
 
-    def finish_early(self, reason: str) -> Output:
+    async def finish_early(self, reason: str) -> Output:
         """The results so far, when somebody else ends the crawl for that reason."""
         if self._ended:
             return
         if self.search is None:
             url = self.arguments.url
-            yield from self._end(
+            async for output in self._end(
                 unusable(url, self.arguments.n, "not-loaded", reason=reason), iter(())
-            )
+            ):
+                yield output
         else:
             self.search.stop(reason)
             self._announce(self.search)
-            yield from self._end(*self._results(self.search), hurried=True)
+            async for output in self._end(*self._results(self.search), hurried=True):
+                yield output
 
     def _start_search(self, response: Response) -> None:
         assert isinstance(response, HtmlResponse)
@@ -199,17 +236,24 @@ class TemplateCandidatesSpider(Spider):
         key_identity = identity(url)
         self.site = Site(key_identity, self.arguments.scope)
         count = LinkCount()
-        links = get_links(root, url, self.site, response.encoding, count)
+        longest = self.settings.getint("URLLENGTH_LIMIT")
+        links = get_links(root, url, self.site, response.encoding, count, longest=longest)
         self._links = len(links)
         rendered = MIDDLEWARE in self.settings.getdict("DOWNLOADER_MIDDLEWARES")
-        self._hint = "" if rendered else hint(root, self._links)
+        self._hint = joined(
+            ""
+            if links
+            else no_links_hint(root, url, self.site, response.encoding, longest=longest),
+            "" if rendered else hint(root, self._links),
+        )
         self.search = SubdigraphSearch(
-            read_page(root, url, self.site, response.encoding),
+            read_page(root, url, self.site, response.encoding, longest=longest),
             links,
             strategy=STRATEGIES[self.arguments.strategy],
             size=self.arguments.n,
             max_loads=self.arguments.max_loads,
             in_flight=self.config.in_flight,
+            max_redirects=self.settings.getint("REDIRECT_MAX_TIMES"),
             max_nodes=self.config.max_search_nodes,
         )
         self.page_results.keep(self.search.key_page, response)
@@ -220,7 +264,7 @@ class TemplateCandidatesSpider(Spider):
             unparsable=count.unparsable,
         )
 
-    def _advance(self) -> Output:
+    async def _advance(self) -> Output:
         """Ask for what the search wants next; when it is over, give the items."""
         search = self.search
         assert search
@@ -234,7 +278,8 @@ class TemplateCandidatesSpider(Spider):
                     yield link_request(visit, key_url, settings, self.parse_link, self.link_failed)
         self._announce(search)
         if search.reason and not self._ended:
-            yield from self._end(*self._results(search))
+            async for output in self._end(*self._results(search)):
+                yield output
 
     def _results(
         self, search: SubdigraphSearch
@@ -264,14 +309,20 @@ class TemplateCandidatesSpider(Spider):
         assert isinstance(response, HtmlResponse)
         assert self.site
         # Not response.selector, whose tree would live as long as the response.
-        page = read_page(parse_html(response.text), response.url, self.site, response.encoding)
+        root, longest = parse_html(response.text), self.settings.getint("URLLENGTH_LIMIT")
+        page = read_page(root, response.url, self.site, response.encoding, longest=longest)
         self.page_results.keep(page, response)
         return page
 
-    def _give_up(self, url: str, outcome: str) -> Output:
-        yield from self._end(unusable(url, self.arguments.n, outcome, self._hint), iter(()))
+    async def _give_up(self, url: str, outcome: str) -> Output:
+        if outcome == PRIVATE_ADDRESS:
+            allowed = self.config.allow_private
+            self._hint = private_address_hint(of_link=False, allowed=allowed)
+        last = unusable(url, self.arguments.n, outcome, self._hint)
+        async for output in self._end(last, iter(())):
+            yield output
 
-    def _end(
+    async def _end(
         self,
         last: CandidateSearch,
         found: Iterator[TemplateCandidate],
@@ -280,9 +331,11 @@ class TemplateCandidatesSpider(Spider):
     ) -> Output:
         self._ended = True
         self._send(signals.search_ended, summary=last)
-        yield from found
-        yield from self.page_results.items(last.key_url, self.search, hurried=hurried)
-        yield last
+        # Nothing is awaited from the first item to the last: it would break their order.
+        made = await self.page_results.items(last.key_url, self.search, hurried=hurried)
+        items: Iterable[TemplateCandidate | PageTemplate | CandidateSearch] = (*found, *made, last)
+        for item in items:
+            yield item
 
     def _send(self, signal: object, **kwargs: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **kwargs)

@@ -3,24 +3,27 @@
 A link's score is the sum of the signs on the key page (they decide the first load), its kinship
 with the key page by address (pages near to it share more of its template), and the evidence of the
 pages loaded so far: a link that they all have can be mutually linked with them, one that they do
-not have cannot. sortLinks breaks the ties. Scores are taken anew for every link.
+not have cannot. sortLinks breaks the ties. Scores are as they are when a link is asked for.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from tplspider.hyperlink_distance import HyperlinkDistances, link_relevance
+from tplspider.link_blocks import read_body
+from tplspider.links_left import LinksLeft
+from tplspider.loaded_pages import LoadedPages
 from tplspider.menu_signs import menu_signs
-from tplspider.sort_links import sort_links
+from tplspider.sort_links import sorted_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tplspider.link_blocks import Body
     from tplspider.links import Link
     from tplspider.menu_signs import MenuSigns
-    from tplspider.search import SubdigraphSearch, Visit
+    from tplspider.page import Page
+    from tplspider.search import SubdigraphSearch
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
 ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more
@@ -36,82 +39,56 @@ PATIENCE = 8  # times n: the links after which sortLinks has a say
 
 
 def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
-    """The links by score, which is taken anew whenever a link is asked for.
+    """The links by score, as it is whenever a link is asked for.
 
     A search that goes on for long is one whose signs mislead: from then on, every other link is the
     next of sortLinks.
     """
-    links = sort_links(links, search.key_page.identity)
-    prior = _prior(links, search)
-    left = dict.fromkeys(range(len(links)))
-    loaded = _Loaded(links)
-    taken = 0
-    while left:
-        loaded.read(search.visits)
+    if not links:
+        return
+    # First of all: what lxml makes for each element of a tree is made once then.
+    body = read_body(links[0].element, links)
+    groups = sorted_groups(links, search.key_page.identity)
+    left = LinksLeft(_prior(links, groups, search.key_page, body))
+    body.close()
+    links = [links[i] for group in groups for i in group]
+    loaded = LoadedPages(links)
+    for taken in range(len(links)):
+        left.add_evidence(loaded.read(search.visits))
         if taken >= PATIENCE * search.size and taken % 2:
-            best = next(iter(left))
+            best = left.take_first()
         else:
-            evidence, whole = loaded.evidence, max(len(loaded.pages), 1) ** 2
-            best = max(left, key=lambda i: EVIDENCE * evidence[i] / whole + prior[i])
-        del left[best]
-        taken += 1
+            best = left.take_best(EVIDENCE, max(len(loaded.pages), 1) ** 2)
         yield links[best]
 
 
-class _Loaded:
-    """The pages loaded so far: which of the links they have, and how well linked they are."""
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self._number = {link.identity: i for i, link in enumerate(links)}
-        self._read = 0
-        self._found: list[list[int]] = []  # the links that each page has
-        self._linked_by: list[int] = []  # how many of the others link to each, and the key page
-        self.pages: list[Visit] = []
-        # Of each link, the pages that have it. A page counts for as much as it is linked by the
-        # others: one that nobody links to can be in no complete subdigraph.
-        self.evidence = [0] * len(links)
-
-    def read(self, visits: Sequence[Visit]) -> None:
-        """Take in the visits since the last time."""
-        for visit in visits[self._read :]:
-            if visit.page is None:
-                continue
-            linked_by = 1
-            for i, other in enumerate(self.pages):
-                assert other.page
-                linked_by += not _names(visit).isdisjoint(other.page.links)
-                if not _names(other).isdisjoint(visit.page.links):
-                    self._linked_by[i] += 1
-                    for link in self._found[i]:
-                        self.evidence[link] += 1
-            numbers = (self._number.get(identity) for identity in visit.page.links)
-            found = [i for i in numbers if i is not None]
-            for link in found:
-                self.evidence[link] += linked_by
-            self.pages.append(visit)
-            self._found.append(found)
-            self._linked_by.append(linked_by)
-        self._read = len(visits)
+def _prior(
+    links: Sequence[Link], groups: Sequence[Sequence[int]], key: Page, body: Body
+) -> list[float]:
+    """The score of each link before anything is loaded, in the order of *groups*."""
+    signs = menu_signs(links, key.url, body, [i for group in groups for i in group])
+    score = {number: _menu_score(of_link) for number, of_link in {id(s): s for s in signs}.items()}
+    scores = [score[number] for number in map(id, signs)]
+    kin = _kinship([link.identity for link in links], key.identity)
+    prior = []
+    for place, group in enumerate(groups, 1):
+        relevance = RELEVANCE / place
+        prior += [scores[i] + relevance + kin[i][0] + kin[i][1] for i in group]
+    return prior
 
 
-def _names(visit: Visit) -> frozenset[str]:
-    assert visit.page
-    return frozenset({visit.link.identity, visit.page.identity})
-
-
-def _prior(links: Sequence[Link], search: SubdigraphSearch) -> list[float]:
-    """The score of each link before anything is loaded."""
-    key = search.key_page
-    distances = HyperlinkDistances(key.identity)
-    of_link = [distances.to(link.identity) for link in links]
-    groups = {d: i for i, d in enumerate(sorted(set(of_link), key=link_relevance), 1)}
-    depth = _depth(key.identity)
+def _kinship(identities: list[str], key: str) -> list[tuple[float, float]]:
+    """What the depth of each address adds to its score, and what its query does."""
+    depth, is_directory = _depth(key)
+    query = QUERY * ("?" not in key)
+    near, far, of_query = (SAME_DEPTH, 0.0), (0.0, 0.0), ((0.0, query), (SAME_DEPTH, query))
     return [
-        _menu_score(signs)
-        + RELEVANCE / groups[distance]
-        + SAME_DEPTH * (_depth(link.identity) == depth)
-        + QUERY * ("?" in link.identity and "?" not in key.identity)
-        for link, signs, distance in zip(links, menu_signs(links, key.url), of_link, strict=True)
+        of_query[_depth(identity) == (depth, is_directory)]
+        if "?" in identity
+        else near
+        if identity.count("/") == depth and identity.endswith("/") == is_directory
+        else far
+        for identity in identities
     ]
 
 
@@ -128,5 +105,5 @@ def _menu_score(signs: MenuSigns) -> float:
 
 def _depth(identity: str) -> tuple[int, bool]:
     """How many directories an address has, and whether it is one."""
-    path = urlsplit(identity).path
-    return path.count("/"), path.endswith("/")
+    address = identity.partition("?")[0]
+    return address.count("/"), address.endswith("/")

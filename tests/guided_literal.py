@@ -1,0 +1,245 @@
+"""The strategy ``guided`` as it was defined at first, slow on purpose: the oracle of its tests.
+
+Every score is taken anew for every link, and the signs are read off a page made for comparing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tplspider.element_text import ElementTexts
+from tplspider.flat_page import Vocabulary, flatten
+from tplspider.hyperlink_distance import HyperlinkDistances, link_relevance
+from tplspider.menu_signs import MenuSigns
+from tplspider.sort_links import sort_links
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.flat_page import FlatPage
+    from tplspider.links import Link
+    from tplspider.search import SubdigraphSearch, Visit
+    from tplspider.tree import Element
+
+EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
+ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more
+MANY_ENTRIES = 8
+OWN_ENTRY = 0.5
+PLACES = 0.5  # for a link that stands on the page three times or more
+MENU_PLACE, TEXT_PLACE = 0.25, -0.25
+SEQUENCE = -1.0
+RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
+SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
+QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
+PATIENCE = 8  # times n: the links after which sortLinks has a say
+DENSE = 0.6  # the share of the text in links that makes a block one of links
+_MENU_TAGS = frozenset({"nav", "header"})
+_TEXT_TAGS = frozenset({"article", "footer", "main", "p"})
+_MENU_NAMES = re.compile(r"nav|menu|sidebar|toc|toolbar|header|breadcrumb|tab", re.IGNORECASE)
+_TEXT_NAMES = re.compile(
+    r"content|article|post-body|entry|comment|related|tag|foot|pagination|pager|prev|next",
+    re.IGNORECASE,
+)
+_SEQUENCE = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
+
+
+def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
+    """The links by score, which is taken anew whenever a link is asked for.
+
+    A search that goes on for long is one whose signs mislead: from then on, every other link is the
+    next of sortLinks.
+    """
+    links = sort_links(links, search.key_page.identity)
+    prior = _prior(links, search)
+    left = dict.fromkeys(range(len(links)))
+    loaded = _Loaded(links)
+    taken = 0
+    while left:
+        loaded.read(search.visits)
+        if taken >= PATIENCE * search.size and taken % 2:
+            best = next(iter(left))
+        else:
+            evidence, whole = loaded.evidence, max(len(loaded.pages), 1) ** 2
+            best = max(left, key=lambda i: EVIDENCE * evidence[i] / whole + prior[i])
+        del left[best]
+        taken += 1
+        yield links[best]
+
+
+class _Loaded:
+    """The pages loaded so far: which of the links they have, and how well linked they are."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._number = {link.identity: i for i, link in enumerate(links)}
+        self._read = 0
+        self._found: list[list[int]] = []  # the links that each page has
+        self._linked_by: list[int] = []  # how many of the others link to each, and the key page
+        self.pages: list[Visit] = []
+        # Of each link, the pages that have it. A page counts for as much as it is linked by the
+        # others: one that nobody links to can be in no complete subdigraph.
+        self.evidence = [0] * len(links)
+
+    def read(self, visits: Sequence[Visit]) -> None:
+        """Take in the visits since the last time."""
+        for visit in visits[self._read :]:
+            if visit.page is None:
+                continue
+            linked_by = 1
+            for i, other in enumerate(self.pages):
+                assert other.page
+                linked_by += not _names(visit).isdisjoint(other.page.links)
+                if not _names(other).isdisjoint(visit.page.links):
+                    self._linked_by[i] += 1
+                    for link in self._found[i]:
+                        self.evidence[link] += 1
+            numbers = (self._number.get(identity) for identity in visit.page.links)
+            found = [i for i in numbers if i is not None]
+            for link in found:
+                self.evidence[link] += linked_by
+            self.pages.append(visit)
+            self._found.append(found)
+            self._linked_by.append(linked_by)
+        self._read = len(visits)
+
+
+def _names(visit: Visit) -> frozenset[str]:
+    assert visit.page
+    return frozenset({visit.link.identity, visit.page.identity})
+
+
+def _prior(links: Sequence[Link], search: SubdigraphSearch) -> list[float]:
+    """The score of each link before anything is loaded."""
+    key = search.key_page
+    distances = HyperlinkDistances(key.identity)
+    of_link = [distances.to(link.identity) for link in links]
+    groups = {d: i for i, d in enumerate(sorted(set(of_link), key=link_relevance), 1)}
+    depth = _depth(key.identity)
+    return [
+        _menu_score(signs)
+        + RELEVANCE / groups[distance]
+        + SAME_DEPTH * (_depth(link.identity) == depth)
+        + QUERY * ("?" in link.identity and "?" not in key.identity)
+        for link, signs, distance in zip(links, menu_signs(links, key.url), of_link, strict=True)
+    ]
+
+
+def _menu_score(signs: MenuSigns) -> float:
+    return (
+        ENTRIES * min(signs.entries, MANY_ENTRIES) / MANY_ENTRIES
+        + OWN_ENTRY * signs.own_entry
+        + PLACES * (min(signs.places, 3) - 1) / 2
+        + MENU_PLACE * signs.menu_place
+        + TEXT_PLACE * signs.text_place
+        + SEQUENCE * signs.sequence
+    )
+
+
+def _depth(identity: str) -> tuple[int, bool]:
+    """How many directories an address has, and whether it is one."""
+    path = urlsplit(identity).path
+    return path.count("/"), path.endswith("/")
+
+
+def menu_signs(links: Sequence[Link], key_url: str) -> list[MenuSigns]:
+    """The signs of each link of the key page."""
+    if not links:
+        return []
+    root = links[0].element.getroottree().getroot()
+    page = flatten(root, key_url, Vocabulary())
+    blocks = _blocks(page)
+    menu_places = _inside(page, _MENU_TAGS, _MENU_NAMES)
+    text_places = _inside(page, _TEXT_TAGS, _TEXT_NAMES)
+    number = {element: n for n, element in enumerate(page.elements)}
+    identities = {
+        page.targets[number[link.element]]: link.identity
+        for link in links
+        if link.element in number
+    }
+    anchors = [n for n, tag in enumerate(page.tags) if page.links[n] and tag in ("a", "area")]
+    places: dict[str, list[int]] = {}
+    entries: dict[int, set[str]] = {}
+    own_entry: set[int] = set()
+    for anchor in anchors:
+        identity = identities.get(page.targets[anchor])
+        if identity is not None:
+            places.setdefault(identity, []).append(anchor)
+            entries.setdefault(blocks[anchor], set()).add(identity)
+        elif page.links[anchor].startswith("self?"):
+            own_entry.add(blocks[anchor])
+
+    def signs(link: Link) -> MenuSigns:
+        found = places.get(link.identity, [])
+        candidates = [
+            MenuSigns(
+                len(entries[blocks[anchor]]),
+                blocks[anchor] in own_entry,
+                len(found),
+                menu_places[anchor],
+                text_places[anchor],
+            )
+            for anchor in found
+        ]
+        best = max(candidates, key=_likely, default=MenuSigns())
+        return MenuSigns(
+            best.entries,
+            best.own_entry,
+            best.places,
+            best.menu_place,
+            best.text_place,
+            _is_sequence(link),
+        )
+
+    return [signs(link) for link in links]
+
+
+def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
+    """How likely a place is that of a menu, for comparison."""
+    return (
+        signs.entries >= 3,
+        signs.own_entry,
+        signs.menu_place - signs.text_place,
+        signs.entries,
+    )
+
+
+def _blocks(page: FlatPage) -> list[int]:
+    """Of each element, the largest one round it whose text is mostly in links, itself if none."""
+    texts = ElementTexts(page)
+    whole = texts.sum([len(text) for text in page.texts])
+    in_link = [False] * len(whole)
+    linked = [0] * len(whole)
+    for element, parent in enumerate(page.parents):
+        is_link = page.tags[element] == "a" and page.links[element] != ""
+        in_link[element] = is_link or (parent >= 0 and in_link[parent])
+        if in_link[element]:
+            linked[element] = len(page.texts[element])
+    linked = texts.sum(linked)
+    blocks = list(range(len(whole)))
+    for element in range(1, len(blocks)):
+        parent = page.parents[element]
+        if parent and linked[parent] >= DENSE * whole[parent]:
+            blocks[element] = blocks[parent]
+    return blocks
+
+
+def _inside(page: FlatPage, tags: frozenset[str], names: re.Pattern[str]) -> list[bool]:
+    """Of each element, whether it is in an element with such a tag, class, id or role."""
+    inside = [False] * len(page.tags)
+    for element, parent in enumerate(page.parents):
+        inside[element] = (
+            (parent >= 0 and inside[parent])
+            or page.tags[element] in tags
+            or _named(page.elements[element], names, ("class", "id", "role"))
+        )
+    return inside
+
+
+def _is_sequence(link: Link) -> bool:
+    around = [link.element, *list(link.element.iterancestors())[:2]]
+    return any(_named(element, _SEQUENCE, ("class", "rel", "id")) for element in around)
+
+
+def _named(element: Element, names: re.Pattern[str], attributes: tuple[str, ...]) -> bool:
+    return any(names.search(element.get(attribute) or "") for attribute in attributes)

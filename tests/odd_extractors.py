@@ -1,0 +1,142 @@
+"""Extractors that do as the key page says: everything that can go wrong in a worker, at will."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import tplspider
+from tplspider.items import PageTemplate
+from tplspider.tree import parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tplspider.template import PageSource
+
+logger = logging.getLogger(__name__)
+
+NOT_A_FUNCTION = 3
+
+
+class Unpicklable(PageTemplate):
+    """What no pipe can take."""
+
+    def __init__(self, template: PageTemplate) -> None:
+        super().__init__(**vars(template))
+        self.lock = Lock()
+
+
+class Spiteful(PageTemplate):
+    """What is pickled with ease, and fails on the other side."""
+
+    def __reduce__(self) -> Any:
+        return int, ("no number",)
+
+
+def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
+    """Do what the key page says, then give its text as content, and the process as template."""
+    found = PageTemplate(
+        key_url=key.url,
+        members=[page.url for page in pages],
+        template_html=str(os.getpid()),
+        content_html="",
+        content_text=key.html,
+        not_template=[],
+        template_share=0.5,
+    )
+    order, _, word = key.html.partition(" ")
+    if order == "sleep":
+        time.sleep(float(word))
+    elif order == "file":
+        Path(word).touch()
+        time.sleep(600)
+    elif order == "wait":  # until there is that file
+        Path(f"{word}.waiting").touch()
+        while not Path(word).exists():
+            time.sleep(0.05)
+    elif order == "print":
+        print(word)
+        sys.stdout.buffer.write(b"\x80\x04")  # how a pickle starts
+        sys.stdout.flush()
+        found.content_text = sys.stdin.read()
+    elif order == "log":
+        logger.warning("From the worker: %s", word)
+        logger.debug("Nobody wants this")
+    elif order == "none":
+        return None
+    else:
+        return _fail(order, word, found)
+    return found
+
+
+def _fail(order: str, word: str, found: PageTemplate) -> Any:
+    if order == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif order == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif order == "end":
+        os._exit(3)
+    elif order == "exit":
+        sys.exit("enough")
+    elif order == "raise":
+        raise RuntimeError("stumbled\nover a line")
+    elif order == "spin":  # one call that lets no other thread run
+        if word:
+            Path(word).touch()
+        re.match("(a+)+b", "a" * 100)
+    elif order == "grow":
+        held = []
+        while True:
+            held.append(os.urandom(1_000_000))
+    elif order == "parse":  # and a parser that is refused memory complains of the page
+        return parse_html("<p>" * 3_000_000)
+    elif order == "leap":  # the same in one call
+        return len(b"x" * 3_000_000_000)
+    elif order == "text":
+        return "a text"
+    elif order == "unpicklable":
+        return Unpicklable(found)
+    elif order == "spiteful":
+        return Spiteful(**vars(found))
+    return found
+
+
+def _whatever_the_page_says(order: str, key: PageSource, pages: Sequence[PageSource]) -> Any:
+    return obey(replace(key, html=order), pages)
+
+
+# For crawls, which have real pages.
+dies = partial(_whatever_the_page_says, "kill")
+grows = partial(_whatever_the_page_says, "grow")
+sleeps = partial(_whatever_the_page_says, "sleep 600")
+stumbles = partial(_whatever_the_page_says, "raise")
+
+
+def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:
+    """Says that it is at work, and takes long."""
+    logger.warning("At work")
+    return sleeps(key, pages)
+
+
+def where(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
+    """Tells from where the package was imported."""
+    found: PageTemplate = obey(key, pages)
+    found.content_text = str(tplspider.__file__)
+    return found
+
+
+def takes_seconds(key: PageSource, pages: Sequence[PageSource], seconds: float) -> PageTemplate:
+    """Tells how many seconds it was given."""
+    found: PageTemplate = obey(key, pages)
+    found.content_text = f"{seconds:g} s"
+    return found

@@ -1,0 +1,150 @@
+"""``user:password@`` in the key page's address: it opens its own origin, and is shown nowhere."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_profile import PROFILE, needs_chromium
+from conftest import run_scrapy
+from hostile_pages import html
+from hostile_server import Exchange, HostileServer
+
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Crawl
+
+    Answer = Callable[[Exchange], None]
+
+HEADER = "Basic " + b64encode(b"anna:ge:h@eim").decode()
+USER = "anna:ge:h%40eim@"
+SECRETS = [word.encode() for word in ("anna", "ge:h", "h%40eim", HEADER.split()[1])]
+MENU = "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href=/moved>C</a></ul>"
+
+
+class ClosedSite:
+    """A site that lets in who knows the password. *headers* has those of each request, by path."""
+
+    def __init__(self, more: dict[str, Answer] | None = None) -> None:
+        self.headers: dict[str, dict[str, str]] = {}
+        pages = dict.fromkeys(("/", "/a", "/b", "/c", "/x.js"), self.page)
+        answers = {"/robots.txt": robots, "/moved": moved_to("/c"), **pages, **(more or {})}
+        self.server = HostileServer({path: self.closed(each) for path, each in answers.items()})
+
+    def closed(self, answer: Answer) -> Answer:
+        def ask(exchange: Exchange) -> None:
+            self.headers[exchange.path] = exchange.headers
+            if exchange.headers.get("authorization") == HEADER:
+                answer(exchange)
+            else:
+                challenge = "WWW-Authenticate: Basic realm=x"
+                exchange.answer(html("Who are you?"), "401 Unauthorized", challenge)
+
+        return ask
+
+    def page(self, exchange: Exchange) -> None:
+        exchange.answer(html(f"<p>{exchange.path} is a page of its own, with words.</p>{MENU}"))
+
+    def key_page(self, path: str = "/") -> str:
+        return self.server.url.replace("//", f"//{USER}") + path
+
+
+def robots(exchange: Exchange) -> None:
+    exchange.answer(b"User-agent: *", kind="text/plain")
+
+
+def moved_to(url: str) -> Answer:
+    return lambda exchange: exchange.answer(b"", "302 Found", f"Location: {url}")
+
+
+def assert_secret(done: Crawl, folder: Path) -> None:
+    """Nothing that a crawl wrote, to the log, feeds, pages or the cache, has the password in it."""
+    written = {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    written |= {"log": done.log.encode(), "stdout": done.stdout.encode()}
+    for name, content in written.items():
+        found = [word for word in SECRETS if word in content or word in name.encode()]
+        assert not found, name
+
+
+def test_a_site_with_a_password(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
+    site = ClosedSite()
+    with site.server:
+        done = crawl(
+            site.key_page("/#top"),
+            template=tmp_path / "template.json",
+            save_html=tmp_path / "pages",
+            settings={
+                "COOKIES_DEBUG": "True",
+                "HTTPCACHE_ENABLED": "True",
+                "HTTPCACHE_DIR": str(tmp_path / "cache"),
+            },
+        )
+    assert done.code == 0, done.log
+    assert done.summary["complete"]
+    assert done.summary["members"] == [f"{site.server.url}/{name}" for name in "abc"]
+    assert site.headers.keys() == {"/robots.txt", "/", "/a", "/b", "/moved", "/c"}
+    assert {headers["authorization"] for headers in site.headers.values()} == {HEADER}
+    assert site.headers["/a"]["referer"] == f"{site.server.url}/"
+    assert f"The key page {site.server.url}/#top is taken for {site.server.url}/" in done.log
+    assert len(list((tmp_path / "cache").rglob("request_headers"))) >= 5
+    assert_secret(done, tmp_path)
+
+
+@pytest.mark.parametrize("how", ["redirect", "refresh"])
+def test_another_origin_gets_nothing(crawl: Callable[..., Crawl], tmp_path: Path, how: str) -> None:
+    other = ClosedSite()
+    target = f"{other.server.url}/a"
+    refresh = f"<meta http-equiv=refresh content='0; url={target}'>"
+    answers: dict[str, Answer] = {
+        "redirect": moved_to(target),
+        "refresh": lambda exchange: exchange.answer(html("Elsewhere", refresh)),
+    }
+    site = ClosedSite({"/": answers[how]})
+    with site.server, other.server:
+        done = crawl(site.key_page())
+    assert site.headers["/"]["authorization"] == HEADER
+    assert other.headers.keys() == {"/robots.txt", "/a"}
+    assert not any("authorization" in headers for headers in other.headers.values())
+    assert done.summary["key_outcome"] == "http-401"
+    assert f"password are for {site.server.url} alone: not sent to {other.server.url}" in done.log
+    assert_secret(done, tmp_path)
+
+
+@needs_chromium
+def test_scripts_of_a_page(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
+    other = ClosedSite()
+    script = f"document.body.insertAdjacentHTML('beforeend', '{MENU}')".encode()
+    sources = (f"{other.server.url}/x.js", "/menu.js")
+    scripts = "".join(f"<script defer src={source}></script>" for source in sources)
+    site = ClosedSite(
+        {
+            "/": lambda exchange: exchange.answer(html("Key page", scripts)),
+            "/menu.js": lambda exchange: exchange.answer(script, kind="text/javascript"),
+        }
+    )
+    with site.server, other.server:
+        done = crawl(site.key_page(), PROFILE)
+    assert done.summary["members"] == [f"{site.server.url}/{name}" for name in "abc"], done.log
+    assert site.headers["/menu.js"]["authorization"] == HEADER
+    assert "authorization" not in other.headers["/x.js"]
+    assert_secret(done, tmp_path)
+
+
+def test_the_command_template(tmp_path: Path) -> None:
+    site = ClosedSite({"/": lambda exchange: exchange.answer(html("No links"))})
+    with site.server:
+        done = run_scrapy("template", site.key_page(), folder=tmp_path)
+    assert done.code == 1
+    assert f"No template for {site.server.url}/: the page cannot be used (no-links)" in done.log
+    assert_secret(done, tmp_path)
+
+
+def test_the_spider_has_no_password_for_others() -> None:
+    spider = TemplateCandidatesSpider(url=f"http://{USER}example.org/x")
+    assert spider.url == "http://example.org/x"  # type: ignore[attr-defined]  # set by Scrapy
+    assert not any(word in repr(vars(spider)).encode() for word in SECRETS)

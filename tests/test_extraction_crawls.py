@@ -1,0 +1,189 @@
+"""Extraction beside a crawl: what it cannot cost, and the settings that bound it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from template_site import CONTENT, pages_of, routes_of
+from test_feeds import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ITEMS = ["TemplateCandidate", "PageTemplate", "CandidateSearch"]
+# What takes long would take ten minutes; on the slowest machine an end is quicker than this.
+SOON = 60
+
+
+@pytest.mark.parametrize(
+    ("settings", "in_a_worker"),
+    [
+        ({}, True),
+        ({"TPLSPIDER_EXTRACT_WORKERS": "0"}, False),
+        ({"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}, False),
+    ],
+)
+def test_the_order_of_the_items(
+    crawl: Callable[..., Crawl],
+    serve: Callable[..., FixtureServer],
+    tmp_path: Path,
+    settings: dict[str, str],
+    in_a_worker: bool,  # noqa: FBT001
+) -> None:
+    file = tmp_path / "all.jl"
+    feeds = {str(file): {"format": "jl", "item_classes": [f"tplspider.items.{i}" for i in ITEMS]}}
+    done = crawl(
+        serve("menu", routes_of(pages_of())).url + "/", {"FEEDS": json.dumps(feeds), **settings}
+    )
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    kinds = [_kind(json.loads(line)) for line in file.read_text("utf-8").splitlines()]
+    assert kinds == [*3 * ["candidate"], "template", "summary"]
+    assert done.finish_reason == "complete_subdigraph"
+    assert ("Extraction worker" in done.log) == in_a_worker
+
+
+def _kind(row: dict[str, Any]) -> str:
+    if "rank" in row:
+        return "candidate"
+    return "template" if "content_text" in row else "summary"
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"TPLSPIDER_EXTRACTOR": "odd_extractors.dies"}, "it was killed by SIGKILL"),
+        (
+            {"TPLSPIDER_EXTRACTOR": "odd_extractors.grows", "TPLSPIDER_EXTRACT_MB": "200"},
+            "it needs more than 200 MB",
+        ),
+        (
+            {"TPLSPIDER_EXTRACTOR": "odd_extractors.sleeps", "TPLSPIDER_EXTRACT_SECONDS": "0.5"},
+            "it takes more than 0.5 s",
+        ),
+    ],
+)
+def test_a_page_beyond_all_bounds(
+    crawl: Callable[..., Crawl],
+    serve: Callable[..., FixtureServer],
+    tmp_path: Path,
+    settings: dict[str, str],
+    line: str,
+) -> None:
+    done = crawl(
+        serve("menu", routes_of(pages_of())).url + "/", settings, template=tmp_path / "t.json"
+    )
+    assert done.code == 1
+    assert "Traceback" not in done.log
+    (found,) = [text for text in done.log.splitlines() if "No template for" in text]
+    assert found.endswith(line)
+    assert done.stats["tplspider/template_fault"].endswith(line)
+    assert read(tmp_path / "t.json") == []
+    assert len(done.candidates) == 3
+    assert done.summary["complete"]
+    assert done.finish_reason == "complete_subdigraph"
+
+
+def test_the_command_says_why(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    done = run_scrapy(
+        *("template", serve("menu", routes_of(pages_of())).url),
+        folder=tmp_path,
+        settings={"TPLSPIDER_EXTRACTOR": "odd_extractors.dies"},
+    )
+    assert done.code == 1
+    assert done.log.splitlines()[-1].endswith("the worker died: it was killed by SIGKILL")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_crawl_is_ended_while_a_page_is_extracted(
+    serve: Callable[..., FixtureServer], tmp_path: Path, times: int
+) -> None:
+    """Once, the template is waited for a little longer; twice, nothing is waited for."""
+    out, summary = tmp_path / "out.json", tmp_path / "summary.json"
+    options = {**SETTINGS, "TPLSPIDER_EXTRACTOR": "odd_extractors.announces"}
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
+            *(f"-s{name}={value}" for name, value in options.items()),
+            f"-aurl={serve('menu', routes_of(pages_of())).url}/",
+            *(f"-asummary={summary}", f"-atemplate={tmp_path / 't.json'}", f"-O{out}"),
+        ],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr
+    for line in process.stderr:
+        if "At work" in line:
+            break
+    start = time.monotonic()
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it
+        time.sleep(0.5)
+    # Standard error is the worker's as well: it is closed when both are gone.
+    log = process.communicate(timeout=120)[1]
+    assert time.monotonic() - start < SOON
+    assert "Traceback" not in log
+    assert "worker died" not in log
+    if times == 2:
+        assert "forcing unclean shutdown" in log
+        return
+    assert process.returncode == 1
+    assert "Spider closed (shutdown)" in log
+    assert "there was no more time for it" in log
+    assert read(tmp_path / "t.json") == []
+    assert len(json.loads(out.read_bytes())) == 3
+    assert json.loads(summary.read_bytes())[0]["complete"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("TPLSPIDER_EXTRACTOR=nowhere.f", "'nowhere.f': ModuleNotFoundError: No module named"),
+        ("TPLSPIDER_EXTRACTOR=tplspider.template.f", "has no attribute 'f'"),
+        ("TPLSPIDER_EXTRACT_SECONDS=0", "='0': expected a number of seconds above 0"),
+        ("TPLSPIDER_EXTRACT_MB=nan", "='nan': expected a whole number, 1 or more"),
+        ("TPLSPIDER_EXTRACT_WORKERS=-1", "='-1': expected a whole number, 0 or more"),
+    ],
+)
+def test_bad_settings_are_refused(
+    serve: Callable[..., FixtureServer], tmp_path: Path, setting: str, words: str
+) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    name, _, value = setting.partition("=")
+    done = run_scrapy(
+        *("crawl", "template_candidates", f"-aurl={server.url}/"),
+        folder=tmp_path,
+        settings={name: value},
+    )
+    assert done.code == 2
+    (line,) = [line for line in done.log.splitlines() if f"error: {name}" in line]
+    assert words in line
+    assert "Traceback" not in done.log
+    assert server.log == []
+
+
+def test_an_extractor_of_ones_own(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    done = crawl(
+        serve("menu", routes_of(pages_of())).url + "/",
+        {"TPLSPIDER_EXTRACTOR": "odd_extractors.where", "LOG_LEVEL": "INFO"},
+        template=tmp_path / "t.json",
+    )
+    (item,) = read(tmp_path / "t.json")
+    assert item["content_text"] == str(PROJECT / "tplspider" / "__init__.py")
+    assert CONTENT[""] not in item["content_text"]
+    assert re.search(r"The template is \d+% of the key page", done.log)

@@ -1,0 +1,167 @@
+"""What a crawl tells of its answer: how sure it is, and why there is none."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tplspider.similarity import LOW_SIMILARITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Crawl, FixtureServer
+
+    from tplspider.demo.server import Handler
+
+    RunCrawl = Callable[..., Crawl]
+    Serve = Callable[..., FixtureServer]
+
+KEY = "/docs/guide/four.html"
+
+
+def html(*parts: str) -> Callable[[Handler], object]:
+    body = "".join(parts).encode()
+    return lambda request: request.answer(200, body, Content_Type="text/html; charset=utf-8")
+
+
+def links(*paths: str) -> str:
+    return "".join(f"<li><a href={path}>{path}</a>" for path in paths)
+
+
+def warnings(done: Crawl) -> list[str]:
+    found = re.findall(r"\[tplspider\.\w+\] WARNING: (.*)", done.log)
+    return [line for line in found if "TPLSPIDER_CONTACT" not in line]
+
+
+def test_members_that_share_next_to_nothing_are_told(crawl: RunCrawl, serve: Serve) -> None:
+    """A page of a manual whose only links to pages that link to each other are other languages."""
+    others = ("/de/", "/es/", "/fr/")
+    words = ("Ports", "Ducks", "Bread", "Rails", "Clay", "Reeds")
+    manual = [f"<h2>{word}</h2><p class=entry><a href={word}.html>{word}</a>" for word in words]
+    manual += [f"<a href={path}>read it in {path[1:3]}</a>" for path in others]
+    pages = {
+        path: html(f"<title>{path}</title><table><tr><td><ul>{links(*others)}</ul></table>{path}")
+        for path in others
+    }
+    key = html("<title>Manual</title><div class=book>", *manual, "</div>")
+    done = crawl(serve("menu", {"/manual/": key, **pages}).url + "/manual/", strategy="guided")
+    assert done.summary["complete"], done.log
+    values = [row["similarity"] for row in done.candidates]
+    assert done.summary["similarity"] == min(values)
+    assert max(values) < LOW_SIMILARITY
+    expected = "3 of the 3 pages found share next to nothing with the key page"
+    assert expected in done.summary["hint"]
+    assert warnings(done) == [f"A hint: {done.summary['hint']}"]
+    assert done.stats["tplspider/similarity"] == str(min(values))
+
+
+def test_members_that_share_much_are_not_warned_of(crawl: RunCrawl, serve: Serve) -> None:
+    done = crawl(serve("menu").url + KEY)
+    assert [row["similarity"] for row in done.candidates] == [0.923, 0.766, 0.766]
+    assert (done.summary["similarity"], done.summary["hint"]) == (0.766, "")
+    assert warnings(done) == []
+
+
+@pytest.mark.parametrize(("options", "advice"), [({"n": 1}, True), ({"max_loads": 3}, False)])
+def test_one_page_proves_nothing(
+    crawl: RunCrawl, serve: Serve, options: dict[str, int], advice: object
+) -> None:
+    done = crawl(serve("menu").url + KEY, **options)
+    assert done.summary["cs_size"] == 1
+    assert done.summary["hint"].startswith("one page alone proves nothing")
+    assert ("ask for more (-a n=3)" in done.summary["hint"]) == advice
+    assert warnings(done) == [f"A hint: {done.summary['hint']}"]
+
+
+def test_the_summary_says_which_links_are_missing(
+    crawl: RunCrawl, serve: Serve, tmp_path: Path
+) -> None:
+    pages = {
+        "/k": ("/a", "/b", "/c", "/d", "/gone"),
+        "/a": ("/b", "/c"),
+        "/b": ("/a",),  # but not to /c
+        "/c": ("/a", "/b"),
+        "/d": (),
+    }
+    routes = {path: html(f"<title>{path}</title>", links(*to)) for path, to in pages.items()}
+    feeds = {
+        str(tmp_path / f"feed.{name}"): {"item_classes": ["tplspider.items.CandidateSearch"]}
+        for name in ("csv", "xml")
+    }
+    server = serve("menu", routes)
+    done = crawl(server.url + "/k", {"FEEDS": json.dumps(feeds)})
+    rank = {row["link"].removeprefix(server.url): row["rank"] for row in done.summary["explored"]}
+    missing = {row["rank"]: row["missing"] for row in done.summary["explored"]}
+    a, b, c, d = (rank[path] for path in ("/a", "/b", "/c", "/d"))
+    assert done.summary["members"] == [f"{server.url}/a", f"{server.url}/b"]
+    assert missing == {
+        a: [],
+        b: [],
+        c: [[b, c]],
+        d: [[d, a], [a, d], [d, b], [b, d]],
+        rank["/gone"]: [],
+    }
+    assert f"page {c}, {server.url}/c: page {b} does not link to page {c}\n" in done.log
+    with (tmp_path / "feed.csv").open(encoding="utf-8", newline="") as lines:
+        (row,) = csv.DictReader(lines)
+    assert json.loads(row["explored"]) == done.summary["explored"]
+    found: list[Any] = [
+        [[int(rank.text or 0) for rank in pair] for pair in element]
+        for element in ET.parse(tmp_path / "feed.xml").iterfind("item/explored/value/missing")
+    ]
+    assert found == list(missing.values())
+
+
+def test_missing_links_are_bounded(crawl: RunCrawl, serve: Serve) -> None:
+    names = [f"/{name}" for name in "abcdefgh"]
+    routes = {path: html(f"<title>{path}</title>", links(*names)) for path in names}
+    routes |= {"/k": html(links(*names, "/z")), "/z": html("<title>Z</title>")}
+    done = crawl(serve("menu", routes).url + "/k", n=9)
+    assert done.summary["cs_size"] == 8
+    (alone,) = [row for row in done.summary["explored"] if row["missing"]]
+    assert len(alone["missing"]) == 10
+    assert re.search(r"does not link to page \d \.\.\.\n", done.log)
+
+
+def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
+    """All that could be met at once; test_crawl.py has the simple cases."""
+    key = html(
+        "<a href=http://sub.example.com/>1</a><a href=http://elsewhere.example.org/>2</a>",
+        "<a href=/x.pdf>3</a><a href=/y download>4</a><a href=#top>5</a>",
+        "<a href=mailto:me@example.com>6</a><a href='http://[::1'>7</a><a name=x>no link</a>",
+    )
+    server = serve("menu", {"/k": key})
+    url = server.url.replace("127.0.0.1", "loopback.example.com") + "/k"
+    feeds = {str(tmp_path / "feed.xml"): {"item_classes": ["tplspider.items.CandidateSearch"]}}
+    done = crawl(url, {"FEEDS": json.dumps(feeds)})
+    assert done.summary["key_outcome"] == "no-links"
+    hint = (
+        "no link of the key page leads to another page of its site: 2 to other sites, 2 to files"
+        " that are not pages, 2 not to a web address, 1 to the key page itself"
+        " (1 of its own domain: -a scope=domain takes them in)"
+    )
+    assert done.summary["hint"] == hint
+    assert warnings(done) == [f"The key page {url} cannot be used (no-links): {hint}"]
+    assert done.summary["similarity"] is None
+    (empty,) = ET.parse(tmp_path / "feed.xml").iterfind("item/similarity")
+    assert empty.text is None
+
+
+def test_a_dead_site_is_told_in_few_lines(crawl: RunCrawl, serve: Serve) -> None:
+    server = serve("menu")
+    server.__exit__(None, None, None)  # nobody listens there any more
+    done = crawl(server.url + KEY, {"RETRY_ENABLED": "False"})
+    assert done.summary["key_outcome"] == "connection"
+    assert [line.partition(" cannot ")[2].partition(":")[0] for line in warnings(done)] == [
+        "be loaded, so nothing is forbidden",
+        "be used (connection)",
+    ]
+    assert "Traceback" not in done.log
+    assert " ERROR" not in done.log

@@ -1,0 +1,205 @@
+"""Commands of the installed package: in projects of others, and where there is no project."""
+
+from __future__ import annotations
+
+import json
+import re
+from shutil import copytree
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import PROJECT, SITES
+from other_project import TESTS, Project, make_project, readme_lines
+from template_site import CONTENT, pages_of, routes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Crawl, FixtureServer
+
+    Serve = Callable[..., FixtureServer]
+
+pytestmark = pytest.mark.crawl  # processes of their own
+
+LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
+COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
+COMMANDS |= {"tplspider.commands.template", "tplspider.commands"}
+# What a project of others may have, and would spoil what our commands print.
+SPOILERS = """
+ITEM_PIPELINES = {"other.pipelines.Picky": 1}
+FEEDS = {"precious.json": {"format": "json", "overwrite": True}}
+"""
+PICKY = """
+class Picky:
+    def process_item(self, item):
+        raise TypeError("what is this?")
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="module")
+def plain(made: Path) -> Path:
+    """A project without the add-on, with spiders of another kind."""
+    folder = copytree(made / "project", made / "plain")
+    Project(folder, None).set('SPIDER_MODULES = [*SPIDER_MODULES, "other_spiders"]')
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, made: Path) -> Project:
+    """A project with the lines of the README."""
+    project = Project(copytree(made / "project", tmp_path / "project"), made / "site")
+    project.set(readme_lines())
+    return project
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, made: Path) -> Project:
+    """Where there is no project at all."""
+    (tmp_path / "nowhere").mkdir()
+    return Project(tmp_path / "nowhere", made / "site")
+
+
+def seen(done: Crawl) -> tuple[int, str, str]:
+    """What a person sees of a command, but for numbers and secrets that differ from run to run."""
+    output, log = (
+        re.sub(r"[0-9a-f]{8,}|[0-9]+(\\.[0-9]+)*", "#", text) for text in (done.stdout, done.log)
+    )
+    return done.code, output, log
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "crawl other -a urls=data:, -O out.json",
+        "crawl nobody",
+        "crawl failing",
+        "crawl",
+        "crawl other failing",
+        "crawl other -a nothing",
+        "crawl -h",
+    ],
+)
+def test_crawl_is_scrapys_own_for_other_spiders(made: Path, plain: Path, arguments: str) -> None:
+    """Same output, down to the tracebacks, same options, same exit status; nothing is imported."""
+    without, with_us = (
+        Project(plain, site).run(*arguments.split(), settings={}) for site in (None, made / "site")
+    )
+    imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
+    if "-O" in arguments:
+        assert imported
+        assert set(imported[1].split()) == {*COMMANDS, "tplspider", "tplspider.own_spider"}
+        with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
+    assert seen(with_us) == seen(without)
+
+
+@pytest.mark.parametrize("arguments", ["crawl other", "crawl -h", "crawl"])
+def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str) -> None:
+    without = Project(nowhere.folder, None).run(*arguments.split(), settings={})
+    assert without.code == 2
+    assert seen(nowhere.run(*arguments.split(), settings={})) == seen(without)
+
+
+def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
+    inside, outside = (one.run(settings={}).stdout for one in (project, nowhere))
+    for name in ("demo", "table1", "template"):
+        assert f"\n  {name} " in inside
+        assert f"\n  {name} " in outside
+    assert "  crawl         Run a spider of the current project, by name\n" in inside
+    assert "  crawl         Run a spider of the current project, by name (inside a" in outside
+
+
+@pytest.mark.parametrize("place", ["project", "plain", "nowhere"])
+def test_the_text_of_a_page_anywhere(
+    project: Project, nowhere: Project, serve: Serve, place: str
+) -> None:
+    """Also where a project does not name us; what is printed is not for its pipelines and feeds."""
+    server = serve("menu", routes_of(pages_of()))
+    where = nowhere if place == "nowhere" else project
+    if place == "plain":
+        path = project.folder / "other" / "settings.py"
+        path.write_text(path.read_text().replace(readme_lines(), ""))
+    if place != "nowhere":
+        project.set(SPOILERS)
+        project.write("other/pipelines.py", PICKY)
+    done = where.run("template", f"{server.url}/", "-n2", "-asummary=s.json", settings=LOOPBACK)
+    assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
+    (summary,) = json.loads((where.folder / "s.json").read_bytes())
+    assert summary["requested_size"] == 2
+    assert server.log[0] == "/robots.txt"
+    assert not (where.folder / "precious.json").exists()
+
+
+def test_the_default_profile_outside_of_projects(nowhere: Project, serve: Serve) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    settings = {"HTTPPROXY_ENABLED": "False", "LOG_LEVEL": "INFO", "DOWNLOAD_DELAY": "0.01"}
+    done = nowhere.run("template", f"{server.url}/", settings=settings)
+    assert done.code == 0
+    for name in ("'BOT_NAME': 'tplspider'", "'DOWNLOAD_MAXSIZE': 10485760", "'RETRY_TIMES': 1"):
+        assert name in done.log
+    assert "'TELNETCONSOLE_ENABLED': False" in done.log
+
+
+@pytest.mark.parametrize("place", ["project", "nowhere"])
+def test_the_demo_anywhere(project: Project, nowhere: Project, place: str) -> None:
+    where = project if place == "project" else nowhere
+    if place == "project":
+        project.set(SPOILERS + 'USER_AGENT = "x"\nDOWNLOAD_DELAY = 9\nCOOKIES_ENABLED = False')
+        project.write("other/pipelines.py", PICKY)
+    done = where.run("demo", settings={})
+    assert (done.code, done.log) == (0, "")
+    assert "3 pages that all link to each other, after 7 loads" in done.stdout
+    assert ("scrapy crawl" in done.stdout) == (place == "project")
+    assert not (where.folder / "precious.json").exists()
+
+
+def test_table_1_outside_of_projects(nowhere: Project) -> None:
+    done = nowhere.run("table1", settings={})
+    assert done.code == 2
+    assert "--corpus" in done.log.splitlines()[-1]
+    done = nowhere.run("table1", "--corpus", str(SITES), "--extractors", "none", settings={})
+    assert "Traceback" not in done.log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("crawl template_candidates -a url=http://127.0.0.1/ -a n=x", "n='x': expected a whole"),
+        ("crawl template_candidates", "no key page: give its address"),
+        (
+            "crawl template_candidates -a url=http://127.0.0.1/ -s TPLSPIDER_PROFILE=hasty",
+            "TPLSPIDER_PROFILE='hasty': expected one of browser, default, fast, polite, scrapyd",
+        ),
+        (
+            "crawl template_candidates -a url=http://127.0.0.1/ -s TPLSPIDER_PROFILE=browser",
+            "needs scrapy-playwright: pip install scrapy-playwright",
+        ),
+        ("template http://127.0.0.1/ -n x", "n='x': expected a whole"),
+        (
+            "template http://127.0.0.1/ -s TPLSPIDER_PROFILE=browser",
+            "needs scrapy-playwright: pip install scrapy-playwright",
+        ),
+    ],
+)
+def test_wrong_arguments_are_one_line(project: Project, arguments: str, line: str) -> None:
+    project.write("sitecustomize.py", 'import sys; sys.modules["scrapy_playwright"] = None\n')
+    variables = {"PYTHONPATH": f"{project.folder}:{project.site}:{TESTS}"}
+    done = project.run(*arguments.split(), settings={"LOG_ENABLED": "False"}, **variables)
+    assert done.code == 2
+    assert done.stdout == ""
+    assert line in done.log.splitlines()[-1]
+    assert "Traceback" not in done.log
+
+
+def test_nothing_else_is_installed(made: Path) -> None:
+    names = {path.name.partition("-")[0] for path in (made / "site").iterdir()}
+    assert names == {"tplspider"}
+    assert (made / "site" / "tplspider" / "demo" / "site" / "index.html").exists()
+    tracked = (PROJECT / "tplspider").rglob("*.py")
+    installed = (made / "site" / "tplspider").rglob("*.py")
+    assert {path.name for path in tracked} == {path.name for path in installed}

@@ -1,0 +1,68 @@
+"""Items as they are shown in a log: one line each, and a short one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from template_site import pages_of, routes_of
+
+from tplspider import CandidateSearch, PageTemplate, TemplateCandidate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Crawl, FixtureServer
+
+URL = "http://example.org/" + "long/" * 500
+TEXT = "a text\n\x1b[31m from the web \x00" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        (
+            TemplateCandidate(
+                *(URL, URL, URL, 30_000, -1, TEXT, TEXT, TEXT, 999, 999, True, 99_999, 0.5)
+            ),
+            ("rank=30000", "url='http://example.org/long/", "title='a text", "cs_size=999"),
+        ),
+        (
+            CandidateSearch(
+                *(URL, 999, 99, False, "closespider_pagecount", "offsite-redirect", 99_999, 99_999),
+                members=[URL] * 99,
+                explored=[{"link": URL}] * 999,
+                hint=TEXT,
+            ),
+            ("reason='closespider_pagecount'", "cs_size=99", "loads=99999"),
+        ),
+        (
+            PageTemplate(URL, [URL] * 99, TEXT, TEXT, TEXT, [TEXT] * 999, 0.8333333333333333),
+            ("template_share=0.83", "content_text='a text"),
+        ),
+    ],
+)
+def test_a_short_line(item: object, words: tuple[str, ...]) -> None:
+    shown = repr(item)
+    assert str(item) == shown
+    assert len(shown) <= 300
+    assert shown.isprintable()
+    assert shown.startswith(f"{type(item).__name__}(")
+    for word in words:
+        assert word in shown
+
+
+def test_the_log_of_a_crawl(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    words = " ".join(f"word{number}" for number in range(10_000))
+    server = serve("menu", routes_of(pages_of({"": words})))
+    done = crawl(server.url + "/", {"TPLSPIDER_TEMPLATE": "True"})
+    items = re.findall(r"DEBUG: Scraped from .*\n(.*)\n(?=(.*))", done.log)
+    assert len(items) >= 3
+    for line, following in items:
+        assert re.match(r"(TemplateCandidate|PageTemplate|CandidateSearch)\(", line)
+        assert re.match(r"\d{4}-", following), "an item is one line"
+    assert any(line.startswith("PageTemplate(") for line, _ in items)
+    assert max(map(len, done.log.splitlines())) < 1000

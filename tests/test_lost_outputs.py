@@ -1,0 +1,195 @@
+"""Outputs that cannot be stored after all: an ERROR line each, exit status 1, the rest complete."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import PROJECT, SETTINGS, FixtureServer
+from template_site import CONTENT, pages_of, routes_of
+from test_feeds import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tplspider.demo.server import Handler
+
+# More than a trial needs, and less than three candidates whose titles are long.
+LIMIT = 5000
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run scrapy; no line in its log is a traceback."""
+    settings = {**SETTINGS, "LOG_LEVEL": "INFO"}
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments, *(f"-s{k}={v}" for k, v in settings.items())],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT / "tests")},
+        text=True,
+        check=False,
+        timeout=120,
+        **{"capture_output": True, **options},
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line.partition("] ERROR: ")[2] for line in done.stderr.splitlines() if "ERROR:" in line]
+
+
+def long_titles() -> dict[str, bytes]:
+    title = b"<title>" + 2500 * b"T"
+    return {name: body.replace(b"<title>", title) for name, body in pages_of().items()}
+
+
+def short_files() -> None:
+    """In the process of a crawl: no file gets longer, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+
+
+def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    url = serve("menu", routes_of(long_titles())).url
+    lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/", f"-asummary={tmp_path / 's.json'}"),
+        *(f"-O{path}" for path in lost),
+        preexec_fn=short_files,
+    )
+    assert done.returncode == 1
+    assert sorted(errors(done)) == sorted(
+        f"{path} cannot be written: File too large" for path in lost
+    )
+    assert "'tplspider/lost_outputs': 4" in done.stderr
+    assert "'feedexport/failed_count/FileFeedStorage': 4" in done.stderr
+    assert done.stderr.count("INFO: Stored ") == 1
+    assert read(tmp_path / "s.json")[0]["complete"]
+
+
+def test_pages_for_which_there_is_no_space(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    url = serve("menu", routes_of(long_titles())).url
+    folder = tmp_path / "html"
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/", f"-asave_html={folder}"),
+        preexec_fn=short_files,
+    )
+    assert done.returncode == 1
+    (line,) = errors(done)
+    assert line.startswith(f"The pages cannot be saved in {folder}: ")
+    assert not folder.exists()
+
+
+def test_the_command_for_the_text(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    pages = pages_of()
+
+    def meddle(request: Handler) -> None:
+        (tmp_path / "folder").write_text("")
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    url = serve("menu", {**routes_of(pages), "/a": meddle}).url
+    done = run("template", f"{url}/", f"-O{tmp_path}/folder/out.jl")
+    assert done.stdout == CONTENT[""] + "\n"
+    assert errors(done) == [f"{tmp_path}/folder/out.jl cannot be written: Not a directory"]
+    assert done.returncode == 1
+
+
+def test_what_changes_during_the_crawl(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """A folder is gone and a file in its place; two names have become one file."""
+    pages = pages_of()
+    folder, first, second = tmp_path / "folder", tmp_path / "first.json", tmp_path / "second.json"
+    folder.mkdir()
+    first.write_text("")
+
+    def meddle(request: Handler) -> None:
+        folder.rmdir()
+        folder.write_text("")
+        second.hardlink_to(first)
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    url = serve("menu", {**routes_of(pages), "/a": meddle}).url
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/", f"-O{first}", f"-O{folder}/out.csv"),
+        *(f"-asummary={second}", f"-atemplate={tmp_path / 'third.json'}"),
+    )
+    assert done.returncode == 1
+    assert sorted(errors(done)) == sorted(
+        [
+            f"{folder}/out.csv cannot be written: Not a directory",
+            f"{second} cannot be written: it is the file of another output",
+        ]
+    )
+    assert len(read(first)) == 3
+    assert len(read(tmp_path / "third.json")) == 1
+
+
+@pytest.mark.parametrize("name", ["json", "csv"])
+def test_a_reader_that_has_gone(serve: Callable[..., FixtureServer], name: str) -> None:
+    url = serve("menu", routes_of(long_titles())).url
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as stdout:
+        done = run(
+            *("crawl", "template_candidates", f"-aurl={url}/", f"-O-:{name}"),
+            capture_output=False,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+        )
+    assert errors(done) == ["standard output cannot be written: Broken pipe"]
+    assert done.returncode == 1
+    assert "Exception ignored" not in done.stderr
+
+
+def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """Nobody is there to take it; no password is shown in our line."""
+    url = serve("menu", routes_of(pages_of())).url
+    out = tmp_path / "out.json"
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/"),
+        *("-Oftp://me:secret@127.0.0.1:1/x.json", f"-O{out}"),
+    )
+    (line,) = errors(done)
+    assert line == "ftp://127.0.0.1:1/x.json cannot be written: Connection refused"
+    assert done.returncode == 1
+    assert len(read(out)) == 3
+
+
+def test_a_feed_exporter_that_is_off(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    url = serve("menu", routes_of(pages_of())).url
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/", f"-O{tmp_path / 'out.json'}"),
+        '-sEXTENSIONS={"scrapy.extensions.feedexport.FeedExporter": null}',
+    )
+    assert errors(done) == ["No feed will be written: Scrapy's FeedExporter is switched off"]
+    assert done.returncode == 1
+
+
+def test_other_spiders_are_left_as_they_are(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    """With the add-on in force, a feed of theirs that is lost is Scrapy's affair."""
+    spider = tmp_path / "other.py"
+    spider.write_text(
+        "import scrapy\n"
+        "class Other(scrapy.Spider):\n"
+        "    name = 'other'\n"
+        f"    start_urls = ['{serve('menu').url}/']\n"
+        "    def parse(self, response):\n"
+        "        yield {'x': 1}\n"
+    )
+    scrapy = partial(subprocess.run, cwd=PROJECT, capture_output=True, text=True, check=False)
+    done = scrapy(
+        [sys.executable, "-m", "scrapy", "crawl", "other", "-O/dev/full:jl"]
+        + [f"-s{k}={v}" for k, v in {**SETTINGS, "SPIDER_MODULES": "other"}.items()],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{PROJECT / 'tests'}"},
+    )
+    assert done.returncode == 0
+    assert "Error storing jl feed" in done.stderr
+    assert "Traceback" in done.stderr

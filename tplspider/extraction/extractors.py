@@ -1,0 +1,80 @@
+"""Extractors: functions that are given a key page and pages like it, and give its template."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import cast
+
+from tplspider.items import PageTemplate
+from tplspider.template import PageSource
+
+Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
+
+
+def extractor_name(given: str | Extractor) -> str:
+    """The import path of an extractor, which may be given as it is; it is what a worker is told.
+
+    Raises ValueError, in one line, if no other process would find it there.
+    """
+    if isinstance(given, str):
+        load_extractor(given)
+        return given
+    name = f"{getattr(given, '__module__', '?')}.{getattr(given, '__qualname__', repr(given))}"
+    if load_extractor(name) is not given:
+        raise ValueError(f"extractor {name!r}: there is another object of that name")
+    return name
+
+
+def load_extractor(name: str) -> Extractor:
+    """The function that an import path, ``package.module.function``, stands for.
+
+    >>> load_extractor("tplspider.template.extract_template").__name__
+    'extract_template'
+    """
+    module, dot, attribute = name.rpartition(".")
+    if not dot or not all(part.isidentifier() for part in name.split(".")):
+        raise ValueError(f"extractor {name!r}: expected an import path, package.module.function")
+    if module == "__main__":
+        raise ValueError(f"extractor {name!r}: a worker cannot import it, put it into a module")
+    try:
+        found = getattr(import_module(module), attribute)
+    except Exception as error:  # importing runs whatever the module has in it
+        raise ValueError(f"extractor {name!r}: {one_line(error)}") from error
+    if not callable(found):
+        raise ValueError(f"extractor {name!r}: {type(found).__name__} is not a function")  # noqa: TRY004
+    return cast("Extractor", found)
+
+
+def run_extractor(
+    extractor: Extractor,
+    key: PageSource,
+    pages: Sequence[PageSource],
+    seconds: float | None = None,
+) -> PageTemplate | None:
+    """What an extractor gives, which must be a template.
+
+    Where nothing else can stop it, *seconds* go to an extractor that takes them, as ours does.
+    """
+    limit = {} if seconds is None or not _takes_seconds(extractor) else {"seconds": seconds}
+    found: object = extractor(key, pages, **limit)
+    if found is not None and not isinstance(found, PageTemplate):
+        raise TypeError(f"the extractor gave a {type(found).__name__}, not a PageTemplate")
+    return found
+
+
+def one_line(error: BaseException) -> str:
+    """An exception as the last line of its traceback, more or less.
+
+    >>> one_line(ValueError("one   two"))
+    'ValueError: one two'
+    """
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+
+
+def _takes_seconds(extractor: Extractor) -> bool:
+    try:
+        return "seconds" in inspect.signature(extractor).parameters
+    except ValueError:  # written in C, say
+        return False

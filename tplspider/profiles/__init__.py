@@ -1,0 +1,84 @@
+"""Profiles: modules of this package, each a set of settings that has a name.
+
+In our own project ``SCRAPY_PROJECT=NAME`` chooses one. In other projects, on scrapyd (which has
+that variable for itself) and wherever a setting is easier to give, TPLSPIDER_PROFILE does the same.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.project import inside_project
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+# Above the project's settings (20), below those of a spider (30) and of the command line (40).
+PROFILE_PRIORITY = 25
+
+_BOT_NAME = "tplspider"
+# What says what a project is made of: for our own, and nobody else's.
+_OF_THE_PROJECT = frozenset(
+    {"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "NEWSPIDER_MODULE", "SPIDER_MODULES"}
+)
+# Tables of components: a profile adds to those of a project.
+_TABLES = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES"})
+
+
+def profile_names() -> list[str]:
+    """The names of all profiles."""
+    return sorted(module.name for module in iter_modules(__path__))
+
+
+def profile_settings(name: str, *, whole: bool = False) -> dict[str, Any]:
+    """What a profile changes in the default one; or the *whole* of it, for other projects.
+
+    Raises ValueError when there is no such profile.
+    """
+    names = profile_names()
+    if name not in names:
+        raise ValueError(f"TPLSPIDER_PROFILE={name!r}: expected one of {', '.join(names)}")
+    profile = vars(import_module(f"{__name__}.{name}"))
+    default = {} if whole else vars(import_module(f"{__name__}.default"))
+    return {
+        key: value
+        for key, value in profile.items()
+        if key.isupper()
+        and key not in _OF_THE_PROJECT
+        and (key not in default or value != default[key])
+    }
+
+
+def is_own_project(settings: BaseSettings) -> bool:
+    """Whether these are the settings of our own project: a profile, or what is built on one."""
+    return bool(settings.get("BOT_NAME") == _BOT_NAME)
+
+
+def apply_profile(settings: BaseSettings) -> None:
+    """Put the profile that TPLSPIDER_PROFILE names in force.
+
+    Our own project has the default one already, perhaps with changes of the user's.
+    """
+    if name := settings.get("TPLSPIDER_PROFILE"):
+        for key, value in profile_settings(name, whole=not is_own_project(settings)).items():
+            known = settings.getdict(key) if key in _TABLES else {}
+            settings.set(key, {**known, **value} if known else value, PROFILE_PRIORITY)
+
+
+def apply_default_outside_projects(settings: Settings) -> None:
+    """Where there is no project, the default profile makes one."""
+    if not inside_project():
+        settings.setmodule(f"{__name__}.default", priority="project")
+
+
+def leave_project(settings: Settings) -> None:
+    """Put the default profile in the place of a project's settings, unless the project is ours."""
+    if not is_own_project(settings):
+        defaults = Settings()
+        for name in settings:
+            if settings.getpriority(name) == SETTINGS_PRIORITIES["project"]:
+                settings.set(name, defaults.get(name), priority="project")
+        settings.setmodule(f"{__name__}.default", priority="project")

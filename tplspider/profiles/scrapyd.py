@@ -1,0 +1,19 @@
+"""The profile of a deployed project (the egg's entry point): jobs on a scrapyd server."""
+
+import os
+
+from tplspider.profiles.default import *  # noqa: F403 - what it builds on
+
+# Whoever may schedule jobs must not get into the server's own network by them.
+TPLSPIDER_ALLOW_PRIVATE = False
+
+# Nor may they write anywhere but in TPLSPIDER_FEEDS_DIR.
+TPLSPIDER_CONFINE = True
+
+# The settings that jobs may give, as NAME,NAME; all of them where the variable is not set.
+TPLSPIDER_JOB_SETTINGS = os.environ.get("TPLSPIDER_JOB_SETTINGS")
+
+# The folder that gets two files a job, JOB.json with the candidates and JOB.summary.json; and with
+# TPLSPIDER_TEMPLATE a third, JOB.template.json. Scrapyd's own items_dir, if it is set, gets the
+# candidates as well, as JSON lines.
+TPLSPIDER_FEEDS_DIR = os.environ.get("TPLSPIDER_FEEDS_DIR", "")
