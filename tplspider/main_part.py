@@ -71,12 +71,14 @@ def find_main_part(
         if any(not template[n] or n in words_of_own for n in line.elements)
     ]
     leftovers = _leftovers(page, lines, data)
-    kept, dropped = [0] * len(template), [0] * len(template)
+    kept = _kept(page, lines, leftovers, template)
+    dropped = [0] * len(template)
     for line, leftover in zip(lines, leftovers, strict=True):
-        for element in line.elements:
-            (dropped if leftover else kept)[element] = 1
+        if leftover:
+            for element in line.elements:
+                dropped[element] = 1
     words_of_own -= {n for n in loose if dropped[n] and not kept[n]}
-    kept, dropped = _sums(page, kept), _sums(page, dropped)
+    dropped = _sums(page, dropped)
     elements, without = [], []
     for element in range(1, len(template)):
         parent = page.parents[element]
@@ -87,6 +89,38 @@ def find_main_part(
         elif (dropped[element] and not kept[element]) or _is_pilcrow(page, element):
             without.append(element)
     return MainPart(page, elements, sorted(words_of_own), without)
+
+
+def _kept(
+    page: FlatPage, lines: list[Line], leftovers: list[bool], template: list[bool]
+) -> list[bool]:
+    """Of each element, whether something in it is kept; lines are kept or left out as a whole.
+
+    Words of a leftover beside others that are kept cannot be left out: they would leave half a
+    line behind.
+    """
+    kept = [False] * len(template)
+    held: dict[int, list[int]] = {}  # by element, leftovers with words in it
+    for n, leftover in enumerate(leftovers):
+        if leftover:
+            for element in lines[n].elements:
+                held.setdefault(element, []).append(n)
+    waiting = [
+        element
+        for line, leftover in zip(lines, leftovers, strict=True)
+        if not leftover
+        for element in line.elements
+    ]
+    while waiting:
+        element = waiting.pop()
+        if kept[element]:
+            continue
+        kept[element] = True
+        for n in held.get(element, ()):
+            waiting += lines[n].elements
+        if not template[element] and not template[page.parents[element]]:
+            waiting.append(page.parents[element])
+    return kept
 
 
 def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:

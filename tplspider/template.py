@@ -130,7 +130,7 @@ def _without_evidence(key: PageSource) -> PageTemplate:
         template_html="",
         template_share=0.0,
         evidence=0,
-        main_text=main_text_of_page(key.html) or content_text,
+        main_text=main_text_of_page(flat) or content_text,
         main_html=content_html,
         title=page_title(flat, []),
     )
