@@ -82,6 +82,7 @@ def test_titles(title: str, others: list[str], wanted: str) -> None:
 
 def test_the_main_text_of_a_page_by_itself() -> None:
     pytest.importorskip("resiliparse")
-    text = main_text_of_page(page("cranes", "bees", "doves"))
+    flat = flatten(parse_html(page("cranes", "bees", "doves")), "http://x/", Vocabulary())
+    text = main_text_of_page(flat)
     assert TEXT.format("cranes") in text
     assert SITE not in text

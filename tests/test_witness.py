@@ -43,11 +43,14 @@ def test_kinds_by_address(key: str, other: str, kin: bool) -> None:  # noqa: FBT
     assert is_kin(Pattern(HOST + key), Pattern(HOST + other)) is kin
 
 
-def chosen(key: str, *hrefs: str, spent: tuple[str, ...] = ()) -> str | None:
+def chosen(
+    key: str, *hrefs: str, spent: tuple[str, ...] = (), further: tuple[str, ...] = ()
+) -> str | None:
     html = "".join(f'<p><a href="/{href}">{href}</a></p>' for href in hrefs)
     links = get_links(parse_html(html), HOST + key, Site(HOST))
-    link = choose_witness(HOST + key, links, [HOST + path for path in spent])
-    return link.url.removeprefix(HOST) if link else None
+    taken, more = ([HOST + path for path in paths] for paths in (spent, further))
+    address = choose_witness(HOST + key, links, taken, more)
+    return address.removeprefix(HOST) if address else None
 
 
 def test_the_most_likely_sibling_is_chosen() -> None:
@@ -57,6 +60,22 @@ def test_the_most_likely_sibling_is_chosen() -> None:
     assert chosen("part-3.html", "about.html", "part-4.html", "x/part-5.html") == "part-4.html"
     assert chosen("a/b/c.html", "?page=2") is None
     assert chosen("a/b/c.html") is None
+
+
+def test_another_form_of_the_page_is_not_chosen() -> None:
+    forms = ("2019/on-cranes/?print=1", "2019/on-cranes/feed/", "2019/feed/", "2019/on-cranes/?x")
+    assert chosen("2019/on-cranes/", *forms) is None
+    assert chosen("2019/on-cranes/", *forms, "2018/a-heron/") == "2018/a-heron/"
+    assert chosen("show?id=1", "show?id=2", "show?id=1&print=1") == "show?id=2"
+
+
+def test_explored_pages_lead_to_siblings() -> None:
+    further = ("", "birds/", "birds/heron.html", "birds/zzz.html", "fish/carp.html")
+    assert chosen("birds/crane.html", "birds/", further=further) == "birds/heron.html"
+    spent = ("birds/heron.html", "birds/zzz.html")
+    assert chosen("birds/crane.html", further=further, spent=spent) is None
+    # What the page itself leads to comes first.
+    assert chosen("birds/crane.html", "birds/owl.html", further=further) == "birds/owl.html"
 
 
 def test_a_witness_is_needed_where_no_page_is_of_the_kind() -> None:

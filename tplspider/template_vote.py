@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
 HALF = 0.5  # ... or, if it is part of the page's frame, so many of them
-SEVERAL = 0.3  # or so many, two at the least, if they have half of its text as well
+SEVERAL = 0.6  # or so many, two at the least, if they have half of its text as well
 NEAREST = 0.8  # how much a page must weigh to vouch for a menu alone, the nearest weighing 1
 MENU_ENTRIES = 4
 RUNNING_TEXT = 2  # so many blocks of text that few pages have, side by side, are running text

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 NAMES = 8  # so many names in the tree of a page tell its kind ...
 SAME_NAMES = 0.8  # ... by the share of them that another page has as well
 SEQUENCE = 0.5  # for what is marked as the page before or after
+SIBLING = 2.5  # what an address in the same directory and of the same ending scores
 LEAST = 1.0  # a link must score as much as an address of the same depth and ending
 
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 _ENDING = re.compile(r"\.\w{1,5}$")
 _SEQUENCE = re.compile(r"\b(?:prev|next|previous|older|newer)", re.IGNORECASE)
+_FEED = re.compile(r"atom|feed|print|rss\d?", re.IGNORECASE)
 _INDEX = re.compile(r"(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
@@ -98,6 +100,20 @@ def is_kin(key: Pattern, other: Pattern) -> bool:
     return _alike_names(key, other) >= 0.5
 
 
+def is_version(key: Pattern, other: Pattern) -> bool:
+    """Whether an address is that of the key page in another form: to print, as a feed.
+
+    >>> is_version(Pattern("http://a.org/on-cranes/"), Pattern("http://a.org/on-cranes/?print=1"))
+    True
+    >>> is_version(Pattern("http://a.org/on-cranes/"), Pattern("http://a.org/on-cranes/feed/"))
+    True
+    """
+    ours, theirs = urlsplit(key.identity), urlsplit(other.identity)
+    if ours.path == theirs.path:
+        return key.parameters != other.parameters
+    return _FEED.fullmatch(other.name) is not None
+
+
 def sibling_score(key: Pattern, other: Pattern) -> float:
     """How likely two addresses are those of pages of one kind: the higher the likelier."""
     score = 0.0
@@ -111,20 +127,32 @@ def sibling_score(key: Pattern, other: Pattern) -> float:
     return score + _alike_names(key, other)
 
 
-def choose_witness(key: str, links: Sequence[Link], spent: Iterable[str] = ()) -> Link | None:
-    """The link of the key page most likely to lead to a page of its kind; None if none may.
+def choose_witness(
+    key: str, links: Sequence[Link], spent: Iterable[str] = (), further: Iterable[str] = ()
+) -> str | None:
+    """The address most likely to be that of a page of the key page's kind; None if none is likely.
 
-    *key* is the identity of the key page, *spent* are those that were taken up already.
+    *key* is the identity of the key page, *links* are on it, *spent* are the identities of those
+    that were taken up already. *further* are those of links that explored pages have: an article
+    may lead to nothing but the index, and the index to all articles.
     """
     taken = frozenset(spent)
     pattern = Pattern(key)
     best, most = None, LEAST
     for link in links:
-        if link.identity in taken:
-            continue
-        score = sibling_score(pattern, Pattern(link.identity)) + SEQUENCE * _in_sequence(link)
-        if score > most:
-            best, most = link, score
+        other = Pattern(link.identity)
+        if link.identity not in taken and not is_version(pattern, other):
+            score = sibling_score(pattern, other) + SEQUENCE * _in_sequence(link)
+            if score > most:
+                best, most = link.url, score
+    if most >= SIBLING:
+        return best
+    most = max(most, SIBLING)
+    for identity in sorted(frozenset(further) - taken):
+        other = Pattern(identity)
+        score = sibling_score(pattern, other)
+        if score > most and not is_version(pattern, other):
+            best, most = identity, score
     return best
 
 
