@@ -39,6 +39,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     are not.
     """
     known = [all(template[element] for element in line.elements) for line in lines]
+    weights = _line_weights(lines, found_lines, weights)
     common = _common(lines, known, others, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
@@ -66,8 +67,24 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     """Whether a page has enough of the key page's lines to tell something about it."""
-    shared = (line for line in lines if any(name in found for name in line.names))
-    return sum(_size(line) for line in shared) >= LEAST
+    return _shared(lines, found) >= LEAST
+
+
+def _shared(lines: list[Line], found: Counter[tuple[str, str]]) -> int:
+    """How much of the key page's lines a page has."""
+    return sum(_size(line) for line in lines if any(name in found for name in line.names))
+
+
+def _line_weights(
+    lines: list[Line], found_lines: Sequence[Counter[tuple[str, str]]], weights: Sequence[float]
+) -> list[float]:
+    """How much each page weighs here: as much by its lines as by its tree.
+
+    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
+    """
+    shared = [_shared(lines, found) for found in found_lines]
+    most = max(shared) or 1
+    return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
 
 
 def _size(line: Line) -> int:
@@ -97,7 +114,7 @@ def _common(
         left.subtract(before)
         for place in unknown:
             which = names[place]
-            if left.get(which[0], 0) > 0 or left.get(which[-1], 0) > 0:
+            if any(left.get(n, 0) > 0 for n in which):
                 for name in which:
                     left[name] -= 1
                 votes[place] += weight

@@ -40,9 +40,13 @@ class Line(NamedTuple):
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
         """What makes two lines the same, any of these."""
-        if self.link == self.target:
+        if not self.link:
+            return ((self.text, ""),)
+        path, query, _ = self.target.partition("?")
+        if not query and self.link == self.target:
             return ((self.text, self.link),)
-        return (self.text, self.link), (self.text, self.target)
+        # A query may be a session's, or say in which language one came.
+        return tuple({(self.text, where): None for where in (self.link, self.target, path)})
 
 
 def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double its time

@@ -109,8 +109,8 @@ def is_version(key: Pattern, other: Pattern) -> bool:
     True
     """
     ours, theirs = urlsplit(key.identity), urlsplit(other.identity)
-    if ours.path == theirs.path:
-        return key.parameters != other.parameters
+    if _ENDING.sub("", ours.path).rstrip("/") == _ENDING.sub("", theirs.path).rstrip("/"):
+        return key.parameters != other.parameters or ours.query == theirs.query
     return _FEED.fullmatch(other.name) is not None
 
 
