@@ -60,3 +60,27 @@ def test_one_page_tells_little_of_what_is_between_own_lines() -> None:
     assert extract(key, text("Herons are grey", "They can fly", "Herons fish")).content_text == (
         "Cranes are tall\nThey can fly\nCranes dance"
     )
+
+
+def test_a_query_does_not_make_another_menu() -> None:
+    def visited(html: str, query: str) -> str:
+        return html.replace('.html"', f'.html?{query}"')
+
+    key = visited(page("cranes", "<table><tr><td>", "</td></tr></table>"), "s=1")
+    others = [
+        visited(page("herons", "<div><font>", "</font></div>"), "s=2"),
+        page("storks", "<center>", "</center>"),
+        visited(page("ibises"), "s=3&lang=en"),
+    ]
+    assert extract(key, *others).content_text == "All there is about cranes."
+
+
+def test_a_page_weighs_by_its_lines() -> None:
+    key = page("cranes", "<table><tr><td>", "</td></tr></table>")
+    others = [page("herons", "<div><font>", "</font></div>"), page("storks", "<b>", "</b>")]
+    # A tree like the key page's, without menu and footer.
+    bare = (
+        "<body><table><tr><td><center>1</center></td></tr></table><p>All about ibises.</p></body>"
+    )
+    found = extract(key, *others, page("ibises"), bare)
+    assert "photos" not in found.content_text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.element_text import TEXT_BLOCKS, ElementTexts
 from tplspider.line_evidence import accept_common_lines, drop_sandwiched
+from tplspider.shared_entries import drop_shared_entries
 from tplspider.template_rules import (
     accept_main_wrappers,
     drop_hollow,
@@ -67,6 +68,7 @@ def vote(
     drop_hollow(key, texts, template)
     around = accept_common_lines(key, lines, texts, others, found_lines, votes.weights, template)
     drop_patchwork(key, texts, template)
+    drop_shared_entries(key, texts, others, mappings, template)
     if len(others) == 1:
         around += drop_sandwiched(key, lines, texts, template)
     data = drop_labelled_data(key, texts, template)
