@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SPARE = 3  # where few pages are enough, so many that tell nothing are replaced by the next
+
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
@@ -147,7 +149,7 @@ def compare(
 
     A page that is the key page once more proves nothing, and neither does one that has nothing in
     common with it but its ``body``: an empty page, or something that is no HTML. After *most*
-    pages that tell something, the others are not looked at.
+    pages that tell something, or a few that do not, the others are not looked at.
     """
     with _without_collector():
         return _compare(key, pages, _time_limit(seconds), most)
@@ -178,10 +180,14 @@ def _compare(
     found_lines: list[Counter[tuple[str, str]]] = []
     others: list[FlatPage] = []
     urls: list[str] = []
+    spare = SPARE
     for page in pages:
-        if len(others) == most:
+        if len(others) == most or (most is not None and not spare):
             break
         check_time()
+        if page.html == key.html:
+            logger.info("%s is the key page once more: left out of the comparison", page.url)
+            continue
         other = flatten(parse_html(page.html), page.url, vocabulary)
         mapping = TreeMapping(flat, other, check_time).mapped
         is_copy = (
@@ -189,10 +195,12 @@ def _compare(
         )
         if is_copy or page.url.partition("#")[0] == key.url.partition("#")[0]:
             logger.info("%s is the key page once more: left out of the comparison", page.url)
+            spare -= 1
             continue
         names = Counter(name for line in page_lines(other, wanted) for name in line.names)
         if not any(counterpart > 0 for counterpart in mapping) and not has_lines(lines, names):
             logger.info("%s has nothing in common with the key page: left out", page.url)
+            spare -= 1
             continue
         mappings.append(mapping)
         found_lines.append(names)
