@@ -1,4 +1,4 @@
-"""Pages of 100,000 elements, or many of 1 MB: the extractor stays within bounds of time and memory."""
+"""Pages of 100,000 elements, or many of 1 MB: extraction is bounded in time and memory."""
 
 from __future__ import annotations
 

@@ -59,6 +59,11 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
     lines: list[Line] = []
     run: list[tuple[str, int, int]] = []  # (text, the element it is directly in, the link or -1)
 
+    def add_line(parts: list[tuple[str, int, int]], link: str = "", target: str = "") -> None:
+        text = fold(" ".join([part for part, _, _ in parts]))
+        if wanted is None or text in wanted:
+            lines.append(_line(text, parts, link, target))
+
     def end_line() -> None:
         if not run:
             return
@@ -74,9 +79,7 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
             else:
                 lines.append(Line(text, "", "", at, 0.0))
             return
-        if any(link >= 0 for _, _, link in run) and not any(
-            link < 0 and _WORD.search(text) for text, _, link in run
-        ):
+        if _is_links(run):
             start = 0
             while start < len(run):
                 link = run[start][2]
@@ -84,10 +87,10 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
                 while end < len(run) and run[end][2] == link:
                     end += 1
                 if link >= 0:
-                    lines.append(_line(run[start:end], page.links[link], page.targets[link]))
+                    add_line(run[start:end], page.links[link], page.targets[link])
                 start = end
         else:
-            lines.append(_line(run))
+            add_line(run)
         run.clear()
 
     body = page.elements[0]
@@ -131,8 +134,18 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
     return [line for line in lines if _WORD.search(line.text)]
 
 
-def _line(run: list[tuple[str, int, int]], link: str = "", target: str = "") -> Line:
-    text = fold(" ".join(part for part, _, _ in run))
+def _is_links(run: list[tuple[str, int, int]]) -> bool:
+    """Whether there are links, and no words beside them."""
+    linked = False
+    for text, _, link in run:
+        if link >= 0:
+            linked = True
+        elif _WORD.search(text):
+            return False
+    return linked
+
+
+def _line(text: str, run: list[tuple[str, int, int]], link: str, target: str) -> Line:
     elements = tuple(dict.fromkeys(element for _, element, _ in run))
     if link:
         return Line(text, link, target, elements, 1.0)
