@@ -88,3 +88,13 @@ def test_the_main_text_of_a_page_by_itself() -> None:
     text = main_text_of_page(flat)
     assert TEXT.format("cranes") in text
     assert SITE not in text
+
+
+def test_a_note_is_not_a_pilcrow() -> None:
+    def article(words: str) -> str:
+        note = '<a href="#n1"><sup>1</sup></a>'
+        heading = f'<h2>On {words} <a href="#on"><b>\xb6</b></a></h2>'
+        return framed(f"{heading}<p>{TEXT.format(words)}{note} More of it.</p>")
+
+    found = extract(article("cranes"), article("storks"), article("herons"))
+    assert found.main_text == f"On cranes\n{TEXT.format('cranes')}1 More of it."

@@ -214,7 +214,9 @@ def _in_heading(page: FlatPage, line: Line) -> bool:
 
 def _is_pilcrow(page: FlatPage, element: int) -> bool:
     """Whether an element is a link to a place on the page, without a word."""
-    return page.links[element].startswith("self?#") and not _WORD.search(page.texts[element])
+    return page.links[element].startswith("self?#") and not any(
+        _WORD.search(text) for text in page.texts[element : page.ends[element]]
+    )
 
 
 def _sums(page: FlatPage, values: list[int]) -> list[int]:
