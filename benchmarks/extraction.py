@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.read_page import WORDS
 from benchmarks.timing import report, side_by_side
-from tplspider.template import PageSource, extract_template
-from tplspider.tree import parse_html
+from tplspider.template.extract import PageSource, extract_template
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from benchmarks.sort_links import URL, flat, paragraphs, realistic
 from benchmarks.timing import report
 from tplspider import Page, Site, SubdigraphSearch, get_links, identity, parse_html, read_page
-from tplspider.strategies import STRATEGIES
+from tplspider.search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tplspider.links import Link
+    from tplspider.web.links import Link
 
 LINKS, BOUND = 100_000, 3
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from tplspider import Page, Site, identity, parse_html, read_page
-from tplspider.labelled_site import labelled_sites
-from tplspider.similarity import LOW_SIMILARITY, similarity
-from tplspider.strategies import STRATEGIES
+from tplspider.evaluation.labelled_site import labelled_sites
+from tplspider.search.strategies import STRATEGIES
+from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.saved_site import SavedSite
+    from tplspider.sources.folder import SavedSite
 
 SIZE = 3
 OF_OTHERS = 10  # pages of each other site

@@ -29,8 +29,8 @@ from tplspider.demo.server import SiteServer  # noqa: E402 - as above
 from tplspider.evaluation.measure import measure  # noqa: E402 - as above
 from tplspider.evaluation.plan import Plan  # noqa: E402 - as above
 from tplspider.evaluation.scores import mean  # noqa: E402 - as above
-from tplspider.saved_site import SavedSite  # noqa: E402 - as above
-from tplspider.strategies import STRATEGIES, guided  # noqa: E402 - as above
+from tplspider.search.strategies import STRATEGIES, guided  # noqa: E402 - as above
+from tplspider.sources.folder import SavedSite  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
-from tplspider.ticket import META_KEY, Ticket
+from tplspider.crawl.ticket import META_KEY, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

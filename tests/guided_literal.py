@@ -9,19 +9,19 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.element_text import ElementTexts
-from tplspider.flat_page import Vocabulary, flatten
-from tplspider.hyperlink_distance import HyperlinkDistances, link_relevance
-from tplspider.menu_signs import MenuSigns
-from tplspider.sort_links import sort_links
+from tplspider.search.guidance.menu_signs import MenuSigns
+from tplspider.search.hyperlink_distance import HyperlinkDistances, link_relevance
+from tplspider.search.sort_links import sort_links
+from tplspider.template.element_text import ElementTexts
+from tplspider.web.flat_page import Vocabulary, flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tplspider.flat_page import FlatPage
-    from tplspider.links import Link
-    from tplspider.search import SubdigraphSearch, Visit
-    from tplspider.tree import Element
+    from tplspider.search.window import SubdigraphSearch, Visit
+    from tplspider.web.flat_page import FlatPage
+    from tplspider.web.html import Element
+    from tplspider.web.links import Link
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
 ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more

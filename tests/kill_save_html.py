@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tplspider.kept_pages import KeptPage
-from tplspider.save_html import save_html
-from tplspider.saved_folder import check_contents
+from tplspider.crawl.outputs.save_html import save_html
+from tplspider.crawl.outputs.saved_folder import check_contents
+from tplspider.sources.kept_pages import KeptPage
 
 KILLED = 9
 CHANGES = {"open", "write", "__exit__", "close", "link", "rename", "replace", "unlink", "mkdir"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.extraction import flat, pages, records, sections, shuffled, table
-from tplspider.template import extract_template
+from tplspider.template.extract import extract_template
 
 if TYPE_CHECKING:
     from random import Random

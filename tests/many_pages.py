@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.extraction import manual
 from tplspider import Page, Site, parse_html
-from tplspider.companions import MOST, by_likeness
-from tplspider.page import read_page
-from tplspider.template import PageSource, extract_template
+from tplspider.template.companions import MOST, by_likeness
+from tplspider.template.extract import PageSource, extract_template
+from tplspider.web.page import read_page
 
 SITE = "http://example.org/docs/"
 

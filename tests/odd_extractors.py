@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import tplspider
 from tplspider.items import PageTemplate
-from tplspider.tree import parse_html
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.template import PageSource
+    from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from hypothesis import strategies as st
 
-from tplspider.tree import parse_html
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
-    from tplspider.tree import Element
+    from tplspider.web.html import Element
 
 TAGS = st.sampled_from(["div", "ul", "li", "p", "nav", "td", "section", "span", "b"])
 HREFS = st.sampled_from(

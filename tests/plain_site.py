@@ -20,8 +20,8 @@ from tplspider import (
     parse_html,
     read_page,
 )
-from tplspider.results import summary
-from tplspider.strategies import STRATEGIES, Strategy
+from tplspider.search.answer import summary
+from tplspider.search.strategies import STRATEGIES, Strategy
 
 ROOT = "http://example.org"
 

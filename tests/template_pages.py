@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from tplspider.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.template import PageSource, extract_template
-from tplspider.tree import parse_html
+from tplspider.template.extract import PageSource, extract_template
+from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from literal import clean, without_user
 from w3lib.url import canonicalize_url, safe_url_string
 
-from tplspider import authority
-from tplspider.addresses import Resolver, clean_href, identity
+from tplspider.web import authority
+from tplspider.web.addresses import Resolver, clean_href, identity
 
 # Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
 HOSTS = st.sampled_from(

@@ -18,8 +18,8 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from tplspider import browser
-from tplspider.page_parts import may_load
+from tplspider.crawl.browser import middleware as browser
+from tplspider.crawl.browser.subresources import may_load
 from tplspider.profiles import profile_settings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from browser_profile import KEY, PROFILE, html, needs_chromium
 from conftest import SITES, Crawl, FixtureServer
 
-from tplspider.chromium import PATIENCE
+from tplspider.crawl.browser.chromium import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

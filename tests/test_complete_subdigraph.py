@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tplspider.complete_subdigraph import (
+from tplspider.search.complete_subdigraph import (
     CompleteSubdigraphs,
     OutOfNodesError,
     SearchBudget,

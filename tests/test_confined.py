@@ -10,9 +10,9 @@ import pytest
 from conftest import FixtureServer, run_scrapy
 from scrapy.settings import Settings
 
-from tplspider.arguments import Arguments
-from tplspider.confined import split_settings
-from tplspider.feeds import plan_outputs
+from tplspider.crawl.arguments import Arguments
+from tplspider.crawl.outputs.confined import split_settings
+from tplspider.crawl.outputs.feeds import plan_outputs
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def test_stats_log_and_close_reason(
     lines = [
         line.partition(": ")[2].replace(server.url, "").replace("complete_subdigraph", "REASON")
         for line in done.log.splitlines()
-        if "[tplspider.extension]" in line
+        if "[tplspider.crawl.tracker]" in line
     ]
     linked = "pages that all link to each other"
     assert lines == [

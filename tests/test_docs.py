@@ -14,8 +14,8 @@ from conftest import PROJECT
 
 import tplspider.profiles
 from benchmarks.labelled_sites.catalogue import SITES
-from tplspider.arguments import Arguments
-from tplspider.config import Config
+from tplspider.crawl.arguments import Arguments
+from tplspider.crawl.config import Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.profiles import profile_names
 

@@ -152,7 +152,7 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
     ("setting", "words"),
     [
         ("TPLSPIDER_EXTRACTOR=nowhere.f", "'nowhere.f': ModuleNotFoundError: No module named"),
-        ("TPLSPIDER_EXTRACTOR=tplspider.template.f", "has no attribute 'f'"),
+        ("TPLSPIDER_EXTRACTOR=tplspider.template.extract.f", "has no attribute 'f'"),
         ("TPLSPIDER_EXTRACT_SECONDS=0", "='0': expected a number of seconds above 0"),
         ("TPLSPIDER_EXTRACT_MB=nan", "='nan': expected a whole number, 1 or more"),
         ("TPLSPIDER_EXTRACT_WORKERS=-1", "='-1': expected a whole number, 0 or more"),

@@ -24,7 +24,7 @@ from tplspider.extraction.workers import (
     ExtractorFailedError,
     WorkerDiedError,
 )
-from tplspider.template import PageSource, extract_template
+from tplspider.template.extract import PageSource, extract_template
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -85,7 +85,7 @@ def test_the_template_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
     async def run() -> None:
-        async with workers("tplspider.template.extract_template") as made:
+        async with workers("tplspider.template.extract.extract_template") as made:
             made.start()
             made.start()
             (pid,) = made.pids
@@ -101,7 +101,7 @@ def test_the_template_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(run())
     once_more = [record for record in caplog.records if "once more" in record.message]
     assert len(once_more) == 4  # in the worker and here, twice
-    assert {record.name for record in once_more} == {"tplspider.template"}
+    assert {record.name for record in once_more} == {"tplspider.template.extract"}
     assert len({record.process for record in once_more}) == 2
     assert [record.levelname for record in caplog.records if "No template" in record.message] == [
         "WARNING",
@@ -297,7 +297,7 @@ def test_signals_that_end_crawls_are_not_for_workers(tmp_path: Path, sent: int) 
 @linux
 def test_a_worker_that_has_grown_is_replaced() -> None:
     async def run() -> None:
-        async with workers("tplspider.template.extract_template", megabytes=60) as made:
+        async with workers("tplspider.template.extract.extract_template", megabytes=60) as made:
             assert await made.extract(KEY, OTHERS)
             assert made.pids == []
 
@@ -312,7 +312,7 @@ def test_most_of_the_pages() -> None:
             return await made.extract(key, others, most=2), await made.extract(key, others)
 
     for count in (0, 1):
-        ours = run("tplspider.template.extract_template", workers=count)
+        ours = run("tplspider.template.extract.extract_template", workers=count)
         few, many = asyncio.run(ours)
         assert few.members == [
             page.url for page in OTHERS[:2]

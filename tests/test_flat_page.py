@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from template_pages import KEY_URL, flat_pair, page_pairs
 
-from tplspider.flat_page import UNCOUNTED, FlatPage, Vocabulary, flatten
-from tplspider.tree import fold, parse_html
+from tplspider.web.flat_page import UNCOUNTED, FlatPage, Vocabulary, flatten
+from tplspider.web.html import fold, parse_html
 
 if TYPE_CHECKING:
-    from tplspider.tree import Element
+    from tplspider.web.html import Element
 
 
 def read(html: str, url: str = KEY_URL) -> FlatPage:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from plain_site import PlainSite, outcome, run, sites
 
 from tplspider import Site, get_links, identity, parse_html
-from tplspider.menu_signs import MenuSigns, menu_signs
-from tplspider.sort_links import sort_links
+from tplspider.search.guidance.menu_signs import MenuSigns, menu_signs
+from tplspider.search.sort_links import sort_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,8 +296,10 @@ def test_a_strategy_is_a_module(tmp_path: Path, serve: Callable[..., FixtureServ
         shutil.copytree(PROJECT / name, tmp_path / name)
     shutil.copy(PROJECT / "scrapy.cfg", tmp_path)
     guide = (PROJECT / "docs" / "method.md").read_text("utf-8")
-    code = guide.partition("```python\n# tplspider/strategies/backwards.py")[2].partition("```")[0]
-    (tmp_path / "tplspider/strategies/backwards.py").write_text(f"#{code}", "utf-8")
+    code = guide.partition("```python\n# tplspider/search/strategies/backwards.py")[2].partition(
+        "```"
+    )[0]
+    (tmp_path / "tplspider/search/strategies/backwards.py").write_text(f"#{code}", "utf-8")
     server = serve("menu")
     subprocess.run(
         [

@@ -19,7 +19,7 @@ from hostile_server import Exchange, HostileServer
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
-from tplspider.harmless_log import HarmlessLog, guard_log, harmless
+from tplspider.crawl.harmless_log import HarmlessLog, guard_log, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,6 +121,7 @@ def log() -> Iterator[tuple[logging.Logger, StringIO]]:
     logger = logging.Logger("somebody")  # noqa: LOG001 - one that no other test has
     logger.addHandler(handler)
     factory = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(logging.LogRecord)  # whatever other tests have left behind
     yield logger, stream
     logging.setLogRecordFactory(factory)
 

@@ -15,14 +15,14 @@ from measured_crawl import run_measured
 from scrapy.settings import Settings
 
 from tplspider.addon import Addon
-from tplspider.download_handler import MAX_HEAD_SIZE
+from tplspider.crawl.download_handler import MAX_HEAD_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Answer = Callable[[Exchange], None]
 
-HANDLER = "tplspider.download_handler.BoundedDownloadHandler"
+HANDLER = "tplspider.crawl.download_handler.BoundedDownloadHandler"
 LAST_CHUNK = CHUNKED + b"5\r\n<p>hi\r\n0\r\n"
 LINE = b"X-Again: and again\r\n"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tplspider.similarity import LOW_SIMILARITY
+from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.hyperlink_distance import HyperlinkDistances, h_distance, link_relevance, words
+from tplspider.search.hyperlink_distance import (
+    HyperlinkDistances,
+    h_distance,
+    link_relevance,
+    words,
+)
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tplspider.labelled_site import CorpusError, LabelError, LabelledSite, labelled_sites
-from tplspider.labels import number_elements, read_labels, without_labels
-from tplspider.strategies import STRATEGIES
-from tplspider.tree import parse_html
+from tplspider.evaluation.labelled_site import CorpusError, LabelError, LabelledSite, labelled_sites
+from tplspider.evaluation.labels import number_elements, read_labels, without_labels
+from tplspider.search.strategies import STRATEGIES
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from pathlib import Path

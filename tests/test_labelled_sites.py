@@ -19,12 +19,12 @@ from benchmarks.labelled_sites.marks import ANY, Variant, as_variant, without_ma
 from benchmarks.labelled_sites.markup import markdown, rst
 from benchmarks.labelled_sites.plan import Page, Spec, make_plan
 from benchmarks.labelled_sites.prose import Block, articles
-from tplspider.tree import parse_html
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tplspider.tree import Element
+    from tplspider.web.html import Element
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>{title} - Site</title></head>

@@ -10,11 +10,11 @@ from pages import DOCUMENTS
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from benchmarks.long_hosts import BOUND, ratios
-from tplspider import ignored_extensions
-from tplspider.addresses import identity
-from tplspider.links import LinkCount, get_links, link_identities
-from tplspider.site import Site
-from tplspider.tree import parse_html
+from tplspider.web import ignored_extensions
+from tplspider.web.addresses import identity
+from tplspider.web.html import parse_html
+from tplspider.web.links import LinkCount, get_links, link_identities
+from tplspider.web.site import Site
 
 URL = "http://example.org/docs/index.html"
 

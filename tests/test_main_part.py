@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from template_pages import SITE, extract, framed
 
-from tplspider.flat_page import Vocabulary, flatten
-from tplspider.page_level import main_text_of_page
-from tplspider.tree import parse_html
+from tplspider.template.page_level import main_text_of_page
+from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 TEXT = "There is a great deal to say about {}, more than fits on a page of this size."
 

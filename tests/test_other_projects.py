@@ -11,7 +11,7 @@ import pytest
 from internet_crawls import at, html, redirect
 from other_project import Project, make_project, readme_lines
 
-from tplspider.politeness import user_agent
+from tplspider.crawl.politeness import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,7 +310,7 @@ def test_components_of_a_project_keep_their_places(project: Project, serve: Serv
         "DOWNLOADER_MIDDLEWARES = {\n"
         '    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,\n'
         '    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 20,\n'
-        '    "tplspider.redirects.SiteMetaRefreshMiddleware": None,\n'
+        '    "tplspider.crawl.redirects.SiteMetaRefreshMiddleware": None,\n'
         "}"
     )
     server = serve("menu")

@@ -19,8 +19,8 @@ from scrapy.settings import Settings
 from template_site import CONTENT, pages_of, routes_of
 from test_feeds import read
 
-from tplspider.arguments import check_arguments
-from tplspider.feeds import plan_outputs
+from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.outputs.feeds import plan_outputs
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

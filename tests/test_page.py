@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.page import fingerprint, read_page
-from tplspider.site import Site
-from tplspider.tree import parse_html, visible_text
+from tplspider.web.html import parse_html, visible_text
+from tplspider.web.page import fingerprint, read_page
+from tplspider.web.site import Site
 
 PIECES = st.sampled_from(
     [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tplspider import __version__
-from tplspider.politeness import retry_after, user_agent
+from tplspider.crawl.politeness import retry_after, user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

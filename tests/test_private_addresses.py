@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from resolvers import PUBLIC
 
-from tplspider.private_addresses import host_name, is_private, literal_address
+from tplspider.crawl.private_network.private_addresses import host_name, is_private, literal_address
 
 
 @pytest.mark.parametrize(

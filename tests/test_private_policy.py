@@ -13,11 +13,18 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.internet import address as twisted_address
 
-from tplspider import address_guard
-from tplspider.address_guard import PrivateAddressError, PrivateAddressMiddleware
-from tplspider.checked_resolver import CheckedResolver, Download, download_under_way
-from tplspider.private_addresses import AddressPolicy, host_name
-from tplspider.ticket import META_KEY, Ticket
+from tplspider.crawl.private_network import address_guard
+from tplspider.crawl.private_network.address_guard import (
+    PrivateAddressError,
+    PrivateAddressMiddleware,
+)
+from tplspider.crawl.private_network.checked_resolver import (
+    CheckedResolver,
+    Download,
+    download_under_way,
+)
+from tplspider.crawl.private_network.private_addresses import AddressPolicy, host_name
+from tplspider.crawl.ticket import META_KEY, Ticket
 
 LOOPBACK = ip_address("127.0.0.1")
 WEB = ip_address(PUBLIC)

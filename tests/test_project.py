@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from scrapy.utils.test import get_crawler
 
 import tplspider
 from tplspider.commands import demo, table1, template
+from tplspider.moved import MOVED
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def test_commands_import_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
-    assert ours == ["tplspider", "tplspider.own_spider"]
+    assert ours == ["tplspider", "tplspider.crawl", "tplspider.crawl.own_spider", "tplspider.moved"]
 
 
 def test_the_algorithms_know_nothing_of_scrapy() -> None:
@@ -105,23 +107,16 @@ def test_public_names_exist() -> None:
     assert all(hasattr(tplspider, name) for name in tplspider.__all__)
     assert set(tplspider.__all__) <= set(dir(tplspider))
     with pytest.raises(AttributeError, match="module 'tplspider' has no attribute 'nothing'"):
-        tplspider.nothing  # type: ignore[attr-defined]  # noqa: B018 - it is not there
+        tplspider.nothing  # noqa: B018 - it is not there
 
 
-def test_a_function_with_the_name_of_its_module() -> None:
-    """It is the function that the package gives, whatever was imported before."""
-    code = (
-        "import tplspider.sort_links, tplspider.strategies; from tplspider import *;"
-        "print(sort_links.__name__, tplspider.sort_links.__name__, Site.__name__)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-Werror", "-c", code],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["sort_links", "sort_links", "Site"]
+@pytest.mark.parametrize("old", MOVED)
+def test_settings_may_name_classes_by_their_old_places(old: str) -> None:
+    module = import_module(old)
+    assert module is import_module(MOVED[old])
+    assert module.__name__ == MOVED[old]
+    assert module.__spec__
+    assert module.__spec__.name == MOVED[old]
 
 
 def test_the_spider_as_a_class() -> None:

@@ -8,8 +8,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from tplspider.redirects import SiteRedirectMiddleware
-from tplspider.ticket import META_KEY, Ticket
+from tplspider.crawl.redirects import SiteRedirectMiddleware
+from tplspider.crawl.ticket import META_KEY, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

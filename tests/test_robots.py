@@ -97,7 +97,7 @@ def test_others_have_one_of_their_own(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", {"/robots.txt": robots})
     urls = [f"{OTHERS}{server.url}/about.html", f"{server.url}/about.html"]
     table = json.loads(TOGETHER["DOWNLOADER_MIDDLEWARES"])
-    table["tplspider.user_agent.UserAgentMiddleware"] = 10
+    table["tplspider.crawl.user_agent.UserAgentMiddleware"] = 10
     settings = {"DOWNLOADER_MIDDLEWARES": json.dumps(table), "SPIDER_MODULES": "asker"}
     done = ask(*urls, folder=tmp_path, settings={**settings, "BOT_NAME": "other"})
     assert ends(done) == {urls[0]: "200", urls[1]: "IgnoreRequest"}

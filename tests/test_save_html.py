@@ -18,7 +18,7 @@ from conftest import PROJECT, Crawl, FixtureServer, run_scrapy
 from scrapy.settings import Settings
 from template_site import pages_of, routes_of
 
-from tplspider.save_html import save_html
+from tplspider.crawl.outputs.save_html import save_html
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

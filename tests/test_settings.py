@@ -10,7 +10,7 @@ from conftest import run_scrapy
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from tplspider.config import Config
+from tplspider.crawl.config import Config
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pages import DOCUMENTS
 
 from tplspider import Page, Site, identity, parse_html, read_page, similarity
-from tplspider.similarity import Outline
+from tplspider.web.similarity import Outline
 
 KEY = "http://example.org/docs/index.html"
 OTHER = "http://example.org/docs/a.html"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from tplspider.addresses import identity
-from tplspider.site import Site, fold_host
+from tplspider.web.addresses import identity
+from tplspider.web.site import Site, fold_host
 
 KEY = "http://www.example.co.uk/x"
 

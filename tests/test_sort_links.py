@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import DOCUMENTS, select
 
-from tplspider.addresses import identity
-from tplspider.dom_distance import dom_distance, farthest_first
-from tplspider.links import get_links
-from tplspider.site import Site
-from tplspider.sort_links import sort_links
-from tplspider.tree import parse_html
+from tplspider.search.dom_distance import dom_distance, farthest_first
+from tplspider.search.sort_links import sort_links
+from tplspider.web.addresses import identity
+from tplspider.web.html import parse_html
+from tplspider.web.links import get_links
+from tplspider.web.site import Site
 
 URL = "http://example.org/docs/index.html"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import PROJECT, Crawl, run_scrapy
 
+from tplspider.evaluation.labelled_site import CorpusError, labelled_sites
 from tplspider.evaluation.page_choice import CHOICES
 from tplspider.evaluation.text_extractors import EXTRACTORS
-from tplspider.labelled_site import CorpusError, labelled_sites
-from tplspider.strategies import STRATEGIES
+from tplspider.search.strategies import STRATEGIES
 
 # Table 1 of the paper, copied from it: recall, precision, F1 and loads for n from 1 to 8.
 PUBLISHED = [

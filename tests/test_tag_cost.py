@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from tplspider.tag_cost import is_too_dear
-from tplspider.tree import parse_html
+from tplspider.web.html import parse_html
+from tplspider.web.tag_cost import is_too_dear
 
 MANY = 30_000
 NAMES = [b"a%d" % number for number in range(MANY)]

@@ -17,7 +17,7 @@ from template_pages import (
     framed,
 )
 
-from tplspider.template import PageSource, extract_template
+from tplspider.template.extract import PageSource, extract_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,12 @@ from lxml import etree
 from pages import select
 from template_pages import KEY_URL, PIECES, SITE, framed, page_pairs
 
-from tplspider.template import PageSource, compare, extract_template
-from tplspider.tree import parse_html
+from tplspider.template.extract import PageSource, compare, extract_template
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from tplspider.items import PageTemplate
-    from tplspider.tree import Element
+    from tplspider.web.html import Element
 
 HTML = page_pairs().flatmap(
     lambda pair: st.lists(page_pairs(), max_size=1).map(
@@ -162,7 +162,8 @@ def test_the_result_is_the_same_in_every_process() -> None:
 
     collect()
     code = (
-        "import json, sys; from tplspider.template import PageSource, compare, extract_template\n"
+        "import json, sys\n"
+        "from tplspider.template.extract import PageSource, compare, extract_template\n"
         "for pages in json.load(sys.stdin):\n"
         "    key, *rest = [PageSource(f'http://x/{i}', html) for i, html in enumerate(pages)]\n"
         "    compared = compare(key, rest)\n"

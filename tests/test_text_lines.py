@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from template_pages import page_pairs
 
-from tplspider.text_lines import text_lines
-from tplspider.tree import parse_html, visible_text
+from tplspider.template.text_lines import text_lines
+from tplspider.web.html import parse_html, visible_text
 
 
 @pytest.mark.parametrize(

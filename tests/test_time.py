@@ -16,7 +16,7 @@ from conftest import PROJECT, SETTINGS, Crawl
 from hostile_server import Exchange, HostileServer
 from template_site import pages_of
 
-from tplspider.template import PageSource, extract_template
+from tplspider.template.extract import PageSource, extract_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

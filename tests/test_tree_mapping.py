@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from template_pages import KEY_URL, flat_pair, page_pairs
 
-from tplspider.common_subsequence import common_subsequence
-from tplspider.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.tree import parse_html
-from tplspider.tree_mapping import TreeMapping
+from tplspider.template.common_subsequence import common_subsequence
+from tplspider.template.tree_mapping import TreeMapping
+from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 
 def mapped(key: str, other: str) -> list[int]:

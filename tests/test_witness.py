@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tplspider import Page, Site, get_links, parse_html
-from tplspider.companions import by_likeness, likeness
-from tplspider.witness import Kind, Pattern, choose_witness, is_kin, needs_witness, read_kind
+from tplspider.template.companions import by_likeness, likeness
+from tplspider.template.witness import (
+    Kind,
+    Pattern,
+    choose_witness,
+    is_kin,
+    needs_witness,
+    read_kind,
+)
 
 HOST = "http://example.org/"
 

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from tplspider.extraction.workers import ExtractionWorkers
-from tplspider.template import PageSource
+from tplspider.template.extract import PageSource
 
 
 async def main(order: str, seconds: str = "600", extractor: str = "odd_extractors.obey") -> None:

@@ -9,7 +9,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from tplspider.own_spider import is_ours
+from tplspider.crawl.own_spider import is_ours
 
 if TYPE_CHECKING:
     from typing import Self
@@ -20,37 +20,38 @@ if TYPE_CHECKING:
 # By name, so that a project pays for them only when our spider runs.
 _COMPONENTS = {
     "EXTENSIONS": {
-        "tplspider.harmless_log.HarmlessLog": -1,  # before others log anything
-        "tplspider.extension.CliqueTracker": 500,
-        "tplspider.politeness.CrawlDelay": 500,
+        "tplspider.crawl.harmless_log.HarmlessLog": -1,  # before others log anything
+        "tplspider.crawl.tracker.CliqueTracker": 500,
+        "tplspider.crawl.politeness.CrawlDelay": 500,
     },
     "ITEM_PIPELINES": {
-        "tplspider.pipelines.CleanTextPipeline": 10,
-        "tplspider.pipelines.ValidationPipeline": 20,
+        "tplspider.crawl.pipelines.CleanTextPipeline": 10,
+        "tplspider.crawl.pipelines.ValidationPipeline": 20,
     },
     # All of them act on requests with a ticket alone (ticket.py), the others of our crawls are not
     # ours either.
     "DOWNLOADER_MIDDLEWARES": {
-        "tplspider.user_agent.UserAgentMiddleware": 10,
-        "tplspider.under_way.RequestsUnderWay": 50,  # before that of robots.txt
-        "tplspider.user_agent.LastUserAgentMiddleware": 755,
-        "tplspider.address_guard.PrivateAddressMiddleware": 760,  # after the proxy's
-        "tplspider.credentials.CredentialsMiddleware": 950,  # behind the cache
+        "tplspider.crawl.user_agent.UserAgentMiddleware": 10,
+        "tplspider.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
+        "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
+        # After the middleware of the proxy.
+        "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
+        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # behind the cache
     },
 }
 # In the places of those of Scrapy that they extend.
 _IN_PLACE_OF = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": (
-        "tplspider.robots.TicketRobotsTxtMiddleware"
+        "tplspider.crawl.robots.TicketRobotsTxtMiddleware"
     ),
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": (
-        "tplspider.politeness.RetryAfterMiddleware"
+        "tplspider.crawl.politeness.RetryAfterMiddleware"
     ),
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": (
-        "tplspider.redirects.SiteMetaRefreshMiddleware"
+        "tplspider.crawl.redirects.SiteMetaRefreshMiddleware"
     ),
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": (
-        "tplspider.redirects.SiteRedirectMiddleware"
+        "tplspider.crawl.redirects.SiteRedirectMiddleware"
     ),
 }
 
@@ -72,8 +73,8 @@ class Addon:
             _replace_middleware(settings, load_object(theirs), load_object(ours))
         _add_handlers(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("csv", "tplspider.feeds.CandidateCsvItemExporter")
-        exporters.setdefault("xml", "tplspider.feeds.CandidateXmlItemExporter")
+        exporters.setdefault("csv", "tplspider.crawl.outputs.feeds.CandidateCsvItemExporter")
+        exporters.setdefault("xml", "tplspider.crawl.outputs.feeds.CandidateXmlItemExporter")
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
@@ -95,6 +96,6 @@ def _add_handlers(settings: BaseSettings) -> None:
     """Put our download handler in force for http and https, where the settings have none."""
     if settings.getbool("TWISTED_REACTOR_ENABLED"):  # Scrapy has handlers of another kind without
         name = "DOWNLOAD_HANDLERS"
-        path = "tplspider.download_handler.BoundedDownloadHandler"
+        path = "tplspider.crawl.download_handler.BoundedDownloadHandler"
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
         settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

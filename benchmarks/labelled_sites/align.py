@@ -17,7 +17,7 @@ from benchmarks.labelled_sites.marks import without_marks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.tree import Element
+    from tplspider.web.html import Element
 
 SKIPPED = {"script", "style", "noscript", "template"}  # no part of a page's template
 

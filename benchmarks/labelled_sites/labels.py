@@ -21,7 +21,7 @@ from html.parser import HTMLParser
 
 from benchmarks.labelled_sites.align import Node, align
 from benchmarks.labelled_sites.marks import ANY, BODY, MARK, MENU_MARK, TITLE
-from tplspider.tree import find_all, parse_html
+from tplspider.web.html import find_all, parse_html
 
 NOT_TEMPLATE, MAIN_CONTENT, MAIN_MENU = "TECO_notTemplate", "TECO_mainContent", "TECO_mainMenu"
 NUMBER = "data-number"  # of a start tag in the source, while the page is labelled

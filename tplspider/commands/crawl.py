@@ -14,7 +14,7 @@ from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
-from tplspider.own_spider import is_ours
+from tplspider.crawl.own_spider import is_ours
 
 if TYPE_CHECKING:
     import argparse
@@ -81,7 +81,7 @@ class Command(CrawlCommand):
         assert self.settings
         # Before they are in force: a setting can name any code, and the file of the log.
         if (allowed := self.settings.get("TPLSPIDER_JOB_SETTINGS")) is not None:
-            from tplspider.confined import split_settings
+            from tplspider.crawl.outputs.confined import split_settings
 
             opts.set, self._refused = split_settings(opts.set, allowed)
         super().process_options(args, opts)
@@ -99,8 +99,8 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.exit_status import LOST, exit_status
-        from tplspider.harmless_log import guard_log
+        from tplspider.crawl.exit_status import LOST, exit_status
+        from tplspider.crawl.harmless_log import guard_log
 
         assert self.crawler_process
         guard_log()
@@ -115,7 +115,7 @@ class Command(CrawlCommand):
             self.exitcode = self.exitcode or exit_status(self._crawler_of_run)
 
     def _check(self, spider_class: type[Spider], opts: argparse.Namespace) -> None:
-        from tplspider.exit_status import refuse
+        from tplspider.crawl.exit_status import refuse
 
         assert self.settings is not None
         if self._refused:

@@ -55,9 +55,9 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.harmless_log import guard_log
         from tplspider.demo.server import KEY_PAGE, SiteServer
-        from tplspider.exit_status import refuse
-        from tplspider.harmless_log import guard_log
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -102,7 +102,7 @@ class Command(ScrapyCommand):
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
-    from tplspider.wording import counted, mutually_linked
+    from tplspider.crawl.wording import counted, mutually_linked
 
     def short(url: str) -> str:
         return url.removeprefix(site_url)
@@ -138,7 +138,7 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
 
 
 def _print_content(template: PageTemplate) -> None:
-    from tplspider.harmless_log import harmless
+    from tplspider.crawl.harmless_log import harmless
 
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
@@ -150,7 +150,7 @@ def _print_content(template: PageTemplate) -> None:
 
 
 def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
-    from tplspider.harmless_log import harmless
+    from tplspider.crawl.harmless_log import harmless
 
     rows = [tuple(map(harmless, row)) for row in texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -55,6 +55,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
+        from tplspider.crawl.exit_status import LOST, refuse
+        from tplspider.evaluation.labelled_site import CorpusError
         from tplspider.evaluation.measure import measure
         from tplspider.evaluation.plan import check_files, make_plan
         from tplspider.evaluation.plot import draw
@@ -66,8 +68,6 @@ class Command(ScrapyCommand):
             write_sites,
         )
         from tplspider.evaluation.text_extractors import INSTALL, load_extractors
-        from tplspider.exit_status import LOST, refuse
-        from tplspider.labelled_site import CorpusError
 
         assert self.settings is not None
         if args:

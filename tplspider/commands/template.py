@@ -55,11 +55,11 @@ class Command(BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.credentials import without_credentials
-        from tplspider.exit_status import LOST, exit_status, refuse
-        from tplspider.harmless_log import CONTROLS, guard_log, harmless
+        from tplspider.crawl.credentials import without_credentials
+        from tplspider.crawl.exit_status import LOST, exit_status, refuse
+        from tplspider.crawl.harmless_log import CONTROLS, guard_log, harmless
+        from tplspider.crawl.progress_line import ProgressLine
         from tplspider.items import CandidateSearch, PageTemplate
-        from tplspider.progress_line import ProgressLine
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process

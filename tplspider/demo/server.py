@@ -9,7 +9,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.saved_site import find_file
+from tplspider.sources.folder import find_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
+from tplspider.evaluation.labelled_site import LabelError, labelled_sites
+from tplspider.evaluation.labels import number_elements
 from tplspider.evaluation.page_choice import CHOICES, Choice, Request
 from tplspider.evaluation.scores import Score, score_elements, score_texts
-from tplspider.labelled_site import LabelError, labelled_sites
-from tplspider.labels import number_elements
-from tplspider.template import PageSource, compare, extract_template
-from tplspider.text_lines import text_lines
-from tplspider.tree import parse_html
+from tplspider.template.extract import PageSource, compare, extract_template
+from tplspider.template.text_lines import text_lines
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tplspider.evaluation.labelled_site import LabelledSite
+    from tplspider.evaluation.labels import Labels
     from tplspider.evaluation.plan import Plan
     from tplspider.evaluation.text_extractors import Extractor
-    from tplspider.labelled_site import LabelledSite
-    from tplspider.labels import Labels
 
 OURS = "tplspider"
 

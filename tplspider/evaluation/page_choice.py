@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from tplspider.saved_site import find_file
-from tplspider.strategies import STRATEGIES
+from tplspider.search.strategies import STRATEGIES
+from tplspider.sources.folder import find_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tplspider.saved_site import SavedSite
-    from tplspider.search import SubdigraphSearch
-    from tplspider.strategies import Strategy
+    from tplspider.search.strategies import Strategy
+    from tplspider.search.window import SubdigraphSearch
+    from tplspider.sources.folder import SavedSite
 
 _SAMPLE = 25
 

@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tplspider.evaluation.labelled_site import CorpusError
 from tplspider.evaluation.page_choice import CHOICES
 from tplspider.evaluation.text_extractors import EXTRACTORS
-from tplspider.labelled_site import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Extraction in processes of its own: a page that takes long, or all memory, stops nothing else."""
 
-EXTRACTOR = "tplspider.template.extract_template"
+EXTRACTOR = "tplspider.template.extract.extract_template"
 
 # Ten times what four pages of 10 MB take, the largest that are loaded by default.
 SECONDS = 120

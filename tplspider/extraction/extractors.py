@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import cast
 
 from tplspider.items import PageTemplate
-from tplspider.template import PageSource
+from tplspider.template.extract import PageSource
 
 Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
 
@@ -30,7 +30,7 @@ def extractor_name(given: str | Extractor) -> str:
 def load_extractor(name: str) -> Extractor:
     """The function that an import path, ``package.module.function``, stands for.
 
-    >>> load_extractor("tplspider.template.extract_template").__name__
+    >>> load_extractor("tplspider.template.extract.extract_template").__name__
     'extract_template'
     """
     module, dot, attribute = name.rpartition(".")

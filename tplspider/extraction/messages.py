@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from tplspider.items import PageTemplate
-    from tplspider.template import PageSource
+    from tplspider.template.extract import PageSource
 
 
 @dataclass(frozen=True, slots=True)

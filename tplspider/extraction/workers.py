@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tplspider.extraction.extractors import Extractor
     from tplspider.items import PageTemplate
-    from tplspider.template import PageSource
+    from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 

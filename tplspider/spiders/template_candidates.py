@@ -12,28 +12,28 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse
 
 from tplspider import signals
-from tplspider.addresses import Address, identity
-from tplspider.arguments import Arguments, check_arguments
-from tplspider.browser import MIDDLEWARE, check_settings
-from tplspider.config import Config, adapt_settings, check_names
-from tplspider.credentials import without_credentials
-from tplspider.feeds import add_feeds, plan_outputs
-from tplspider.hints import joined, private_address_hint
-from tplspider.link_requests import empty_request, is_too_long, key_page_request, link_request
-from tplspider.links import LinkCount, get_links
-from tplspider.lost_outputs import OutputWatch
-from tplspider.no_links import no_links_hint
-from tplspider.outcomes import PRIVATE_ADDRESS, failure_reason, response_reason
-from tplspider.page import read_page
-from tplspider.page_results import PageResults
+from tplspider.crawl.arguments import Arguments, check_arguments
+from tplspider.crawl.browser.middleware import MIDDLEWARE, check_settings
+from tplspider.crawl.config import Config, adapt_settings, check_names
+from tplspider.crawl.credentials import without_credentials
+from tplspider.crawl.failures import PRIVATE_ADDRESS, failure_reason, response_reason
+from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
+from tplspider.crawl.outputs.lost import OutputWatch
+from tplspider.crawl.page_output import PageResults
+from tplspider.crawl.redirects import KnownAddressError
+from tplspider.crawl.requests import empty_request, is_too_long, key_page_request, link_request
 from tplspider.profiles import apply_profile
-from tplspider.redirects import KnownAddressError
-from tplspider.results import candidates, summary, unusable
-from tplspider.script_menu import hint
-from tplspider.search import SubdigraphSearch
-from tplspider.site import Site
-from tplspider.strategies import STRATEGIES
-from tplspider.tree import parse_html
+from tplspider.search.answer import candidates, summary, unusable
+from tplspider.search.hints import joined, private_address_hint
+from tplspider.search.strategies import STRATEGIES
+from tplspider.search.window import SubdigraphSearch
+from tplspider.web.addresses import Address, identity
+from tplspider.web.html import parse_html
+from tplspider.web.links import LinkCount, get_links
+from tplspider.web.no_links import no_links_hint
+from tplspider.web.page import read_page
+from tplspider.web.script_menu import hint
+from tplspider.web.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.page import Page
+    from tplspider.web.page import Page
 
     Output = AsyncIterator[Request | TemplateCandidate | PageTemplate | CandidateSearch]
 

@@ -1,0 +1,85 @@
+"""A WebPage is what Scrapy makes of the same answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scrapy.http import Headers, HtmlResponse, TextResponse
+from scrapy.responsetypes import responsetypes
+
+from tplspider.web.web_page import WebPage
+
+TYPES = st.sampled_from(
+    [
+        *responsetypes.CLASSES,
+        *("text/plain", "text/", "text", "", "application/pdf", "image/png", "TEXT/HTML ; x=y"),
+        *("application/octet-stream", "nonsense", "text/html; charset=latin1", "text/html;charset"),
+        *("text/html; charset=utf-16", "text/html; charset=nonsense", "text/html; charset=big5"),
+    ]
+)
+DISPOSITIONS = st.sampled_from(
+    ["inline", "attachment; filename=a.html", 'x; filename="a.txt"', "x; y", "x;=", "x; f=a.pdf; z"]
+)
+ENDINGS = st.sampled_from([*responsetypes.mimetypes.types_map[True], "", ".x", ".html.gz", ".HTM"])
+STARTS = st.sampled_from(
+    [
+        *(b"", b"\0", b"\x01", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"),
+        *(b"<html>", b"<!doctype html>", b"<?xml version='1.0' encoding='iso-8859-2'?>"),
+        *(b"<meta charset=utf-8>", b"<meta charset=gb2312>"),
+        b'<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">',
+    ]
+)
+TEXTS = st.one_of(
+    st.binary(max_size=60),
+    st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")),
+    st.sampled_from(["Übergrößenträger", "Привет, мир", "日本語のページ"]).flatmap(
+        lambda text: st.sampled_from(["utf-8", "utf-16", "cp1251", "latin-1", "euc-jp"]).map(
+            lambda encoding: text.encode(encoding, "replace")
+        )
+    ),
+)
+
+
+@given(
+    st.none() | TYPES,
+    st.none() | DISPOSITIONS,
+    st.none() | st.sampled_from(["gzip", ""]),
+    st.builds("http://example.org/{}{}{}".format, st.sampled_from(["", "a", "a/b"]), ENDINGS,
+              st.sampled_from(["", "?q=a.css", "?x=1&y=.html"])),
+    st.builds(bytes.__add__, STARTS, TEXTS),
+)  # fmt: skip
+@example(None, None, None, "http://example.org/", b"x" * 5000 + b"<html>")
+def test_kind_encoding_and_text(
+    kind: str | None, disposition: str | None, packing: str | None, url: str, body: bytes
+) -> None:
+    given_headers = {
+        "Content-Type": kind,
+        "Content-Disposition": disposition,
+        "Content-Encoding": packing,
+    }
+    headers = {name: value for name, value in given_headers.items() if value is not None}
+    theirs = responsetypes.from_args(headers=Headers(headers), url=url, body=body)
+    ours = WebPage(url, body, headers={name.lower(): value for name, value in headers.items()})
+    assert ours.is_html == issubclass(theirs, HtmlResponse)
+    response = HtmlResponse(url, headers=headers, body=body)
+    assert ours.encoding == response.encoding
+    assert ours.text == response.text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1251"])
+def test_an_encoding_that_is_known(encoding: str) -> None:
+    body = b"<meta charset=big5>\xc3\xa4"
+    response = TextResponse("http://x/", body=body, encoding=encoding)
+    page = WebPage("http://x/", body, given_encoding=encoding)
+    assert (page.encoding, page.text) == (response.encoding, response.text)
+
+
+def test_endings_are_those_of_scrapy() -> None:
+    for ending in responsetypes.mimetypes.types_map[True]:
+        theirs = responsetypes.from_filename(f"http://example.org/a{ending}")
+        html = issubclass(theirs, HtmlResponse)
+        assert WebPage(f"http://example.org/a{ending}", b"no HTML").is_html == html
+        # One that tells nothing leaves it to the first bytes.
+        known = issubclass(theirs, TextResponse)
+        assert WebPage(f"http://example.org/a{ending}", b"<html>").is_html == (html or not known)

@@ -1,0 +1,1 @@
+"""Pages as a browser shows them: the ``browser`` profile."""

@@ -1,0 +1,120 @@
+"""The settings of tplspider, with their defaults."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.misc import load_object
+
+from tplspider.crawl.setting_values import boolean, one_of, seconds, whole_number
+from tplspider.extraction import EXTRACTOR, MEGABYTES, SECONDS
+from tplspider.profiles import apply_profile
+from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+
+logger = logging.getLogger(__name__)
+
+# Above the command line (40), which knows nothing of what a search needs.
+PRIORITY = 50
+
+# What TPLSPIDER_FAIL may name: answers that are to be told by the exit status.
+FAILURES = ("unusable", "incomplete")
+
+_READ_ELSEWHERE = ("BROWSER_QUIET", "BROWSER_WAIT", "JOB_SETTINGS", "PROFILE")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
+
+    allow_private: bool = True
+    confine: bool = False
+    contact: str = ""
+    extract_mb: int = MEGABYTES
+    extract_seconds: float = SECONDS
+    extract_workers: int = 1
+    extractor: str = EXTRACTOR
+    fail: str = ""
+    feeds_dir: str = ""
+    in_flight: int = 1
+    max_search_nodes: int = MAX_SEARCH_NODES
+    retry_after_max: float = 30
+    template: bool = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Read and check the settings of a crawl."""
+        return cls.of(crawler.settings)
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> Self:
+        """Read and check settings, of a crawl or not yet of one."""
+        return cls(
+            allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
+            confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
+            contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
+            extract_mb=whole_number(settings, "TPLSPIDER_EXTRACT_MB", cls.extract_mb, at_least=1),
+            extract_seconds=seconds(
+                settings, "TPLSPIDER_EXTRACT_SECONDS", cls.extract_seconds, above_zero=True
+            ),
+            extract_workers=whole_number(
+                settings, "TPLSPIDER_EXTRACT_WORKERS", cls.extract_workers, at_least=0
+            ),
+            extractor=_extractor(settings.get("TPLSPIDER_EXTRACTOR")) or cls.extractor,
+            fail=one_of(settings, "TPLSPIDER_FAIL", FAILURES),
+            feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
+            in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
+            max_search_nodes=whole_number(
+                settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
+            ),
+            retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
+            template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
+        )
+
+
+def _extractor(given: Any) -> str:
+    """The import path of the extractor, once it is known to lead to one."""
+    if not given:
+        return ""
+    # Here and not above: what extracts templates is not imported for those who want none.
+    from tplspider.extraction.extractors import extractor_name  # noqa: PLC0415
+
+    try:
+        return extractor_name(given)
+    except ValueError as error:
+        raise ValueError(f"TPLSPIDER_EXTRACTOR: {error}") from error
+
+
+def adapt_settings(settings: BaseSettings) -> None:
+    """Put the chosen profile in force, and turn Scrapy's settings to what the search needs."""
+    apply_profile(settings)
+    # A project that does not name the add-on has it all the same, for this spider alone.
+    addon = load_object("tplspider.addon.Addon")  # by name: it imports this module
+    settings.setdefault_in_component_priority_dict("ADDONS", addon, 500)
+    in_flight = Config.of(settings).in_flight
+    for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
+        if settings.getint(name) < in_flight:
+            settings.set(name, in_flight, priority=PRIORITY)
+    if settings.get("JOBDIR"):
+        logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
+        settings.set("JOBDIR", None, priority=PRIORITY)
+
+
+def check_names(settings: BaseSettings) -> None:
+    """Raise ValueError, in one line, for a setting that looks like one of ours and is not."""
+    known = [f"TPLSPIDER_{each.name.upper()}" for each in fields(Config)]
+    known += [f"TPLSPIDER_{name}" for name in _READ_ELSEWHERE]
+    for name in settings:
+        if str(name).startswith("TPLSPIDER_") and name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise ValueError(f"unknown setting {name}{meant}")

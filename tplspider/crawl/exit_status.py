@@ -1,0 +1,54 @@
+"""How our commands end: the exit statuses, which are the same for all, and refusals in one line.
+
+| status | meaning |
+|---|---|
+| 0 | every key page was answered, complete or not, unusable too |
+| 1 | something is lost: an output not written, an item refused, no answer; or no text to print |
+| 2 | wrong use: nothing was requested |
+| 3 | with TPLSPIDER_FAIL: a key page that was unusable, or an answer that is not complete |
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
+
+
+def exit_status(crawler: Crawler) -> int:
+    """The exit status for a crawl that is over."""
+    spider = crawler.spider
+    if spider is None or not getattr(spider, "is_over", False):
+        logger.error("Ended before the search had begun: nothing was requested or written")
+        return LOST
+    stats = crawler.stats
+    watch = getattr(spider, "output_watch", None)
+    if (watch and watch.any_lost) or stats.get_value("tplspider/invalid_items"):
+        return LOST
+    fail = crawler.settings.get("TPLSPIDER_FAIL")
+    unusable = stats.get_value("tplspider/key_outcome") != "ok"
+    incomplete = stats.get_value("tplspider/cs_size") != spider.arguments.n  # type: ignore[attr-defined]
+    if (fail and unusable) or (fail == "incomplete" and incomplete):
+        return NOT_FOUND
+    return 0
+
+
+def refuse(command: str, why: object, settings: BaseSettings) -> NoReturn:
+    """End a command that cannot do what it was asked for, with one line that says why.
+
+    Where the log goes to a file, as on a server, the line is there as well.
+    """
+    from tplspider.crawl.harmless_log import harmless  # noqa: PLC0415 - not needed by most commands
+
+    if settings.get("LOG_FILE"):
+        logger.error(why)
+    print(f"scrapy {command}: error: {harmless(str(why))}", file=sys.stderr)
+    raise SystemExit(WRONG_USE)

@@ -1,0 +1,1 @@
+"""Where results go: feeds and folders, checked before anything is requested."""

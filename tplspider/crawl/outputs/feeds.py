@@ -1,0 +1,207 @@
+"""Feeds: each kind of item in one of its own, and a CSV that is safe to open."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
+from scrapy.utils.misc import load_object
+
+from tplspider.crawl.arguments import feed_format
+from tplspider.crawl.config import PRIORITY, Config
+from tplspider.crawl.outputs.check import check_outputs
+from tplspider.crawl.outputs.names import Fields, without_password
+from tplspider.crawl.outputs.plan import Feed, OutputNames
+from tplspider.crawl.outputs.saved_folder import check_contents
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
+
+    from tplspider.crawl.arguments import Arguments
+
+logger = logging.getLogger(__name__)
+
+OURS = (TemplateCandidate, CandidateSearch, PageTemplate)
+# What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """What a crawl will write: feeds for Scrapy, with names that are final, and a folder."""
+
+    feeds: dict[str, dict[str, Any]]
+    pages: str  # the folder of save_html, '' for none
+
+
+def plan_outputs(
+    settings: BaseSettings, arguments: Arguments, spider: Spider, *, printed: str = ""
+) -> OutputPlan:
+    """Work out all outputs and try them; ValueError, in one line, if one of them will not do.
+
+    *printed* is what a command itself writes to standard output.
+    """
+    config = Config.of(settings)
+    names = OutputNames(settings, config, Fields(spider, settings["FEED_URI_PARAMS"]))
+    job = getattr(spider, "job", "")
+    wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
+    for feed in wanted:
+        _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
+    outputs = [names.of(feed, arguments.n + 2) for feed in wanted]
+    folder = None
+    if arguments.save_html:
+        label = f"save_html={arguments.save_html!r}"
+        folder = label, names.argument(label, arguments.save_html)
+    check_outputs(outputs, folder, printed=printed, log=settings.get("LOG_FILE") or "")
+    if folder:
+        check_contents(*folder)
+    feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
+    return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "")
+
+
+def add_feeds(settings: BaseSettings, plan: OutputPlan) -> None:
+    """Let Scrapy write what was planned, and nothing else."""
+    if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
+        settings.set("FEEDS", plan.feeds, priority=PRIORITY)
+        settings.set("FEED_URI", None, priority=PRIORITY)
+
+
+def _feeds_of(settings: BaseSettings) -> Iterator[Feed]:
+    """Scrapy's feeds, each with one kind of item: those that ask for none get the candidates."""
+    feeds = {
+        str(name.absolute() if isinstance(name, Path) else name): dict(options)
+        for name, options in settings.getdict("FEEDS").items()
+    }
+    if name := settings.get("FEED_URI"):  # Scrapy's old way to ask for one
+        feeds.setdefault(str(name), {"format": settings["FEED_FORMAT"]})
+    for name, options in feeds.items():
+        if not options.keys() & {"item_classes", "item_filter"}:
+            options["item_classes"] = [TemplateCandidate]
+        options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
+        yield Feed(f"feed {without_password(name)!r}", name, options)
+
+
+def _choose_fields(options: dict[str, Any], chosen: Any) -> None:
+    """Give a feed of ours its columns, the same also when there is nothing to write.
+
+    FEED_EXPORT_FIELDS is for all feeds: each takes from it what its items have.
+    """
+    classes = [load_object(path) for path in options.get("item_classes", ())]
+    if options.get("fields") or len(classes) != 1 or classes[0] not in OURS:
+        return
+    names = [field.name for field in fields(classes[0])]
+    if isinstance(chosen, Mapping):
+        wanted: Any = {name: column for name, column in chosen.items() if name in names}
+    else:
+        wanted = [name for name in chosen or () if name in names]
+    options["fields"] = wanted or names
+
+
+def _own_feeds(arguments: Arguments, config: Config, job: str) -> Iterator[Feed]:
+    """The files that arguments name; and in TPLSPIDER_FEEDS_DIR those that the *job* names."""
+    if name := arguments.summary:
+        yield Feed(f"summary={name!r}", name, _feed_of(CandidateSearch, name), "argument")
+    if name := arguments.template:
+        yield Feed(f"template={name!r}", name, _feed_of(PageTemplate, name), "argument")
+    if folder := config.feeds_dir:
+        stem = re.sub(r"[^\w.-]", "_", job) or "%(time)s"
+        classes: dict[str, type] = {".json": TemplateCandidate, ".summary.json": CandidateSearch}
+        if config.template and not arguments.template:
+            classes[".template.json"] = PageTemplate
+        for ending, item_class in classes.items():
+            name = f"{stem}{ending}"
+            label = f"TPLSPIDER_FEEDS_DIR={folder!r}, {name}"
+            yield Feed(label, name, _feed_of(item_class, name), "feeds_dir")
+
+
+def is_asked_for(item_class: type, settings: BaseSettings) -> bool:
+    """Whether a feed names this class of items, or one that it is derived from."""
+    return any(
+        issubclass(item_class, load_object(path))
+        for options in settings.getdict("FEEDS").values()
+        for path in options.get("item_classes") or ()
+    )
+
+
+def _feed_of(item_class: type, file: str) -> dict[str, Any]:
+    """What a feed of one kind of items needs, in a file of ours."""
+    return {
+        "item_classes": [item_class],
+        "format": feed_format(file),
+        "encoding": "utf-8",
+        "store_empty": True,
+        "batch_item_count": 0,
+        "overwrite": not file.startswith("-:"),
+    }
+
+
+class CandidateCsvItemExporter(CsvItemExporter):
+    """Scrapy's CSV exporter, for our items, whose texts come from the web and may hold lists.
+
+    Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON; a
+    feed without items is its header line; items of a second class are refused, not mixed in.
+    """
+
+    def __init__(self, file: Any, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)
+        self._file = file
+        self._item_class: type | None = None
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._item_class is None:
+            return super().serialize_field(field, name, value)
+        if isinstance(value, (list, dict)):
+            return json.dumps(value, ensure_ascii=False)
+        value = super().serialize_field(field, name, value)
+        if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+            return f"'{value}"
+        return value
+
+    def export_item(self, item: Any) -> None:
+        if isinstance(item, OURS):
+            if self._item_class not in (None, type(item)):
+                logger.warning(
+                    "A CSV feed holds one kind of item: %s not written to one of %s",
+                    type(item).__name__,
+                    self._item_class.__name__,
+                )
+                return
+            self._item_class = type(item)
+        super().export_item(item)
+
+    def finish_exporting(self) -> None:
+        if self._headers_not_written and self.fields_to_export and not _has_content(self._file):
+            self._write_headers_and_set_fields_to_export(None)
+        super().finish_exporting()
+
+
+class CandidateXmlItemExporter(XmlItemExporter):
+    """Scrapy's XML exporter, but a field of ours without a value is empty, not the word "None"."""
+
+    _ours = False  # the item that is written
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._ours and value is None:
+            return ""
+        return super().serialize_field(field, name, value)
+
+    def export_item(self, item: Any) -> None:
+        self._ours = isinstance(item, OURS)
+        super().export_item(item)
+
+
+def _has_content(file: Any) -> bool:
+    try:
+        return bool(file.tell())
+    except OSError:  # a pipe
+        return False

@@ -1,0 +1,121 @@
+"""Pipelines: what leaves the spider can be written to any feed, and holds together."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy.exceptions import DropItem
+
+from tplspider.crawl.outputs.feeds import OURS
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.web.addresses import identity
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+# Characters that XML 1.0 cannot hold (https://www.w3.org/TR/xml/#charsets), among them the lone
+# surrogates that UTF-8 cannot encode.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class CleanTextPipeline:
+    """Takes characters out of texts from the web that would make a feed invalid."""
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, OURS):
+            adapter = ItemAdapter(item)
+            for name, value in adapter.items():
+                adapter[name] = _clean(value)
+        return item
+
+
+class ValidationPipeline:
+    """Lets nothing out that contradicts the definition of a complete subdigraph.
+
+    It comes before the pipelines of a project, which may drop or delay items as they like.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._seats: dict[str, int] = {}  # the pages let out, and their ranks
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, TemplateCandidate):
+            fault = self._candidate_fault(item)
+            self._seats[identity(item.url)] = item.rank
+        elif isinstance(item, CandidateSearch):
+            fault = self._summary_fault(item)
+        elif isinstance(item, PageTemplate):
+            fault = self._template_fault(item)
+        else:
+            return item
+        if fault:
+            self.crawler.stats.inc_value("tplspider/invalid_items")
+            message = f"{type(item).__name__} of {item.key_url}: {fault}"
+            if not isinstance(item, CandidateSearch):
+                raise DropItem(message, log_level="ERROR")
+            logger.error(message)  # a summary comes out whatever happened
+        return item
+
+    def _candidate_fault(self, item: TemplateCandidate) -> str:
+        page = identity(item.url)
+        if page == identity(item.key_url):
+            return "the key page is no candidate"
+        if page in self._seats:
+            return f"{item.url} would fill two seats"
+        if any(rank >= item.rank for rank in self._seats.values()):
+            return f"rank {item.rank} is out of order"
+        return _similarity_fault(item.similarity) or _size_fault(item)
+
+    def _summary_fault(self, item: CandidateSearch) -> str:
+        if len(item.members) != item.cs_size:
+            return f"{len(item.members)} members, but cs_size {item.cs_size}"
+        if {identity(url) for url in item.members} != self._seats.keys():
+            return "its members are not the candidates"
+        if (item.similarity is None) != (not item.members):
+            return f"similarity={item.similarity} with {len(item.members)} members"
+        return _similarity_fault(item.similarity or 0) or _size_fault(item)
+
+    def _template_fault(self, item: PageTemplate) -> str:
+        if not item.members and (item.evidence or item.template_share):
+            return "a template that no other page tells of"
+        if not {identity(url) for url in item.members} <= self._seats.keys():
+            return "its members are not the candidates"
+        if not 0 <= item.template_share <= 1:
+            return f"template_share={item.template_share} is no share"
+        return ""
+
+
+def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:
+    if item.complete != (item.cs_size == item.requested_size):
+        return f"complete={item.complete} with {item.cs_size} of {item.requested_size} pages"
+    if item.cs_size > item.requested_size:
+        return f"{item.cs_size} pages where {item.requested_size} were asked for"
+    if item.loads <= item.cs_size:
+        return f"{item.cs_size} pages and the key page with {item.loads} loads"
+    return ""
+
+
+def _similarity_fault(similarity: float) -> str:
+    return "" if 0 <= similarity <= 1 else f"similarity={similarity} is not from 0 to 1"
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _NO_XML.sub("", value)
+    if isinstance(value, list):
+        return [_clean(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _clean(entry) for key, entry in value.items()}
+    return value

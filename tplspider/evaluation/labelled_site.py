@@ -1,0 +1,130 @@
+"""Websites whose key page is labelled, in the format of the TECO suite.
+
+The labels are read once and taken off the files as they are read: no code under test sees them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scrapy.http import HtmlResponse
+from w3lib.url import safe_url_string
+
+from tplspider.evaluation.labels import Labels, labels_of, read_labels, without_labels
+from tplspider.sources.folder import SavedSite, is_folder
+from tplspider.web.html import find_all, parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+
+class CorpusError(ValueError):
+    """There is no corpus, or none that can be read."""
+
+
+class LabelError(ValueError):
+    """A site without a key page, or whose key page has no labels that could be used."""
+
+
+class LabelledSite(SavedSite):
+    """A saved site whose key page carries labels, which nobody sees but :meth:`labels`.
+
+    The key page is the one at *key_path* or, without it, the first page that carries labels.
+    """
+
+    def __init__(self, folder: Path, key_path: str = "") -> None:
+        super().__init__(folder)
+        self._key_path = key_path
+
+    @cached_property
+    def key_url(self) -> str:
+        """The address of the key page; "" if there is none. Looking for it may read every file."""
+        if self._key_path:
+            return safe_url_string(f"{self.url}/{self._key_path.removeprefix('/')}")
+        return self._labelled_page()
+
+    def read(self, file: Traversable) -> bytes:
+        return without_labels(super().read(file))
+
+    def key_page(self) -> HtmlResponse:
+        """The key page, without its labels."""
+        if not is_folder(self.folder):
+            raise LabelError("there is no such folder")
+        if not self.key_url:
+            raise LabelError("none of its pages carries labels")
+        page = self.page(self.key_url)
+        if isinstance(page, str):
+            raise LabelError(f"its key page {self.key_url} is no page ({page})")
+        return page
+
+    def labels(self) -> Labels:
+        """The labels of the key page; the numbers of its elements are those without labels, too."""
+        bare = parse_html(self.key_page().text)
+        page = SavedSite(self.folder).page(self.key_url)
+        assert isinstance(page, HtmlResponse)
+        labelled = parse_html(page.text)
+        if not any(map(labels_of, find_all(labelled, "*"))):
+            raise LabelError(f"its key page {self.key_url} carries no labels")
+        tags = [element.tag for element in find_all(bare, "*")]
+        if tags != [element.tag for element in find_all(labelled, "*")] or any(
+            "teco_" in (element.get("class") or "").lower() for element in find_all(bare, "*")
+        ):
+            raise LabelError(f"the labels cannot be taken off its key page {self.key_url}")
+        return read_labels(labelled)
+
+    def _labelled_page(self) -> str:
+        """The address of the first page that carries labels, by name; "" if there is none."""
+        for file in self.files():
+            content = super().read(file)
+            if without_labels(content) != content:
+                url = self.address(file)
+                return url if file.name != "index.html" else self._index_address(url)
+        return ""
+
+    def _index_address(self, directory: str) -> str:
+        """Of the two addresses of an ``index.html``, the one that links on it look like."""
+        page = self.load(directory)
+        if not isinstance(page, HtmlResponse):
+            return directory
+        links = [element.get("href") or "" for element in find_all(parse_html(page.text), "a")]
+        paths = [re.split("[?#]", link)[0] for link in links]
+        named = sum(path.endswith("index.html") for path in paths)
+        return directory + ("index.html" if named > sum(p.endswith("/") for p in paths) else "")
+
+
+def labelled_sites(corpus: Path) -> Iterator[LabelledSite]:
+    """The sites of a corpus, in the order of its ``sites.tsv`` or, without one, by name."""
+    table = corpus / "sites.tsv"
+    try:
+        if table.is_file():
+            named = _table_rows(table)
+        else:
+            folders = [path for path in corpus.iterdir() if path.is_dir()]
+            names = sorted(path.name for path in folders if not path.name.startswith("."))
+            named = [(name, "") for name in names]
+    except OSError as error:
+        name = error.filename or table
+        raise CorpusError(f"{name} cannot be read ({error.strerror})") from None
+    for name, key_path in named:
+        yield LabelledSite(corpus / name, key_path)
+
+
+def _table_rows(table: Path) -> list[tuple[str, str]]:
+    """The sites that a table names, and their key pages. Fields may be of any length."""
+    try:
+        lines = table.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{table} is not in UTF-8 ({error.reason})") from None
+    header, *rows = (line.split("\t") for line in lines)
+    if not {"site", "key_path"} <= {*header}:
+        raise CorpusError(f"{table}: expected columns site and key_path, divided by tabs")
+    site, key_path = header.index("site"), header.index("key_path")
+    return [
+        (row[site], row[key_path] if key_path < len(row) else "")
+        for row in rows
+        if site < len(row) and row[site]
+    ]

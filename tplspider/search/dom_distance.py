@@ -1,0 +1,142 @@
+"""DOM distance (the paper's definition), and the order that DOM relevance makes of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.web.html import Element
+
+
+def dom_path(element: Element) -> list[Element]:
+    """The DOM path of an element: from the top of the document down to it."""
+    return [element, *element.iterancestors()][::-1]
+
+
+def dom_distance(a: Element, b: Element) -> int:
+    """The number of edges between two elements of one tree, whose root is the document."""
+    path, other = dom_path(a), dom_path(b)
+    shared = 0
+    while shared < min(len(path), len(other)) and path[shared] is other[shared]:
+        shared += 1
+    return len(path) + len(other) - 2 * shared
+
+
+class _LinkTree:
+    """The DOM reduced to some elements, given in document order, and to where their paths part.
+
+    An element with none of the others below it is a leaf and no node: all that is kept of a leaf
+    is its anchor, the node it hangs from, and its drop, the number of edges between the two.
+    """
+
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self.depth = depth = [0]  # node 0 is the document
+        self.parent = parent = [-1]
+        self.anchor: list[int] = []
+        self.drop: list[int] = []
+        # Invariant: the nodes on the path to the element before, from the document down. Those
+        # that are no longer on it have got their parents.
+        path = [0]
+        forks = _forks(elements)
+        before = next(forks)[0]
+        for element_depth, shared in chain(forks, [(0, 0)]):
+            # The path of this element leaves that of the one before at depth *shared*.
+            anchor = path[-1]
+            left = -1  # the topmost node that is no longer on the path
+            while depth[path[-1]] > shared:
+                if left >= 0:
+                    parent[left] = path[-1]
+                left = path.pop()
+            if depth[path[-1]] < shared:
+                path.append(len(depth))
+                depth.append(shared)
+                parent.append(-1)
+            if left >= 0:
+                parent[left] = path[-1]
+            else:
+                anchor = path[-1]
+            self.anchor.append(anchor)
+            self.drop.append(before - depth[anchor])
+            before = element_depth
+        self.children: list[list[int]] = [[] for _ in depth]
+        for node, above in enumerate(parent):
+            if above >= 0:
+                self.children[above].append(node)
+
+
+def _forks(elements: Sequence[Element]) -> Iterator[tuple[int, int]]:
+    """Of each element: its depth, and that of the last node its path shares with those before."""
+    known: dict[Element | None, int] = {None: 0}  # depths; above the topmost is the document
+    depth_of = known.get
+    for element in elements:
+        path = []
+        step: Element | None = element
+        while (depth := depth_of(step)) is None:
+            path.append(step)
+            step = step.getparent()  # type: ignore[union-attr]  # None is known
+        shared = depth
+        for step in reversed(path):
+            depth += 1
+            known[step] = depth
+        yield depth, shared
+    # lxml looks for a living proxy above each one it frees: from the last to the first it finds
+    # one at once, from the first to the last it climbs to the document every time.
+    while known:
+        known.popitem()
+
+
+def farthest_first(elements: Sequence[Element]) -> list[int]:
+    """The inner loop of Algorithm 1: the order that DOM relevance gives to some elements.
+
+    The first element, then again and again the one whose nearest chosen element is farthest away;
+    of several the first. Elements come in document order; what is returned are their positions.
+
+    Distances spread from each chosen element over the reduced tree and stop where they improve
+    nothing, so the cost is that of the improvements: near n log n on real pages.
+    """
+    if not elements:
+        return []
+    tree = _LinkTree(elements)
+    anchor, drop = tree.anchor, tree.drop
+    nearest = [10**9] * len(tree.depth)  # of each node: the distance to the nearest chosen element
+    _spread(tree, nearest, anchor[0], drop[0])
+    order = [0]
+    # Elements by their distance to the nearest chosen one when they were last looked at. Distances
+    # only shrink: what is out of date when its turn comes moves to a nearer bucket, whose turn is
+    # still to come, and no bucket grows during its own.
+    buckets: defaultdict[int, list[int]] = defaultdict(list)
+    for i in range(1, len(elements)):
+        buckets[nearest[anchor[i]] + drop[i]].append(i)
+    for distance in range(max(buckets, default=0), 0, -1):
+        for i in sorted(buckets.pop(distance, ())):
+            current = nearest[anchor[i]] + drop[i]
+            if current < distance:
+                buckets[current].append(i)
+                continue
+            order.append(i)
+            if drop[i] < nearest[anchor[i]]:
+                _spread(tree, nearest, anchor[i], drop[i])
+    return order
+
+
+def _spread(tree: _LinkTree, nearest: list[int], node: int, distance: int) -> None:
+    """Lower *nearest*, now that an element *distance* edges below *node* was chosen."""
+    depth, parent, children = tree.depth, tree.parent, tree.children
+    nearest[node] = distance
+    changed = [node]
+    while changed:
+        node = changed.pop()
+        # The distance by way of this node is away + depth for those below it.
+        away = nearest[node] - depth[node]
+        above = parent[node]
+        if above >= 0 and (distance := nearest[node] + depth[node] - depth[above]) < nearest[above]:
+            nearest[above] = distance
+            changed.append(above)
+        for child in children[node]:
+            if (distance := away + depth[child]) < nearest[child]:
+                nearest[child] = distance
+                changed.append(child)

@@ -1,0 +1,56 @@
+"""Hints: what a person should know about an answer, or why there is none, and what to try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tplspider.web.similarity import LOW_SIMILARITY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ONE_PAGE = (
+    "one page alone proves nothing: no other page confirms that it has the key page's template"
+)
+_MORE = "; ask for more (-a n=3)"
+
+
+def joined(*hints: str) -> str:
+    """Several hints as one text; '' for none."""
+    return "; ".join(filter(None, hints))
+
+
+def answer_hint(similarities: Sequence[float], size: int) -> str:
+    """What to tell of members that are so similar to the key page, where *size* were wanted."""
+    hints = []
+    found = len(similarities)
+    if found == 1:
+        hints.append(_ONE_PAGE + (_MORE if size == 1 else ""))
+    if low := [value for value in similarities if value < LOW_SIMILARITY]:
+        which = "the page found" if found == 1 else f"{len(low)} of the {found} pages found"
+        hints.append(
+            f"{which} {'shares' if len(low) == 1 else 'share'} next to nothing with the key page"
+            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}): the template may be another one"
+        )
+    return joined(*hints)
+
+
+def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
+    """Why a private address was refused, and which setting has a say in it.
+
+    Where the key page may be private (*allowed*), or is not what was refused (*of_link*), it was
+    a public page that led there.
+    """
+    if of_link or allowed:
+        return "a public site may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says"
+    return "TPLSPIDER_ALLOW_PRIVATE is false here, so no key page may be at a private address"
+
+
+def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
+    """The first of the links that are not there, each by the ranks of its two pages, in words.
+
+    >>> missing_links_text([(3, 1), (2, 3), (3, 4)], most=2)
+    'page 3 does not link to page 1, page 2 does not link to page 3 ...'
+    """
+    told = [f"page {source} does not link to page {target}" for source, target in missing[:most]]
+    return ", ".join(told) + (" ..." if len(missing) > most else "")

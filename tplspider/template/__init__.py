@@ -1,0 +1,1 @@
+"""The template of a key page, found by comparing it with pages that share it."""

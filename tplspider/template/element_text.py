@@ -1,0 +1,69 @@
+"""What is in the elements of a key page, as the decision on its template needs it."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tplspider.web.flat_page import FlatPage
+
+# Elements that there are for the sake of the words in them.
+WORDY = frozenset(
+    "b blockquote caption code dd dl dt em figure h1 h2 h3 h4 h5 h6 li ol p pre small strong table"
+    " tbody td tfoot th thead tr u ul".split()
+)
+TEXT_BLOCKS = WORDY - {"b", "em", "ol", "small", "strong", "u", "ul"} | {"br", "hr", "img"}
+
+_LONGEST = 100  # characters: a paragraph is not worth ten menu entries
+_WORDLESS_LINK = 5
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+
+class ElementTexts:
+    """Lists by the number of an element, in document order."""
+
+    def __init__(self, key: FlatPage) -> None:
+        self._key = key
+        # How much text is directly in an element, and how much in its subtree.
+        self.own = [
+            min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
+            for text, link in zip(key.texts, key.links, strict=True)
+        ]
+        self.inside = self.sum(self.own)
+        # Whether there is a word in that, not numbers or signs alone.
+        self.words = [_WORD.search(text) is not None if text else False for text in key.texts]
+        classes = [element.get("class") for element in key.elements]
+        self.named = [
+            name is not None or element.get("id") is not None
+            for name, element in zip(classes, key.elements, strict=True)
+        ]
+        # Siblings with the same tag and class are of one kind.
+        self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
+        counts: dict[tuple[int, str, str | None], int] = {}
+        for kind in self.kinds:
+            counts[kind] = counts.get(kind, 0) + 1
+        self.alone = [counts[kind] == 1 for kind in self.kinds]
+
+    def sum(self, values: Sequence[int]) -> list[int]:
+        """Of each element, the sum of the values in its subtree."""
+        before = [0, *accumulate(values)]
+        return [before[end] - start for end, start in zip(self._key.ends, before, strict=False)]
+
+    def is_menu(self, element: int, entries: int) -> bool:
+        """Whether there are so many words in an element, and nearly all text of it in links."""
+        key = self._key
+        if sum(self.words[element : key.ends[element]]) < entries:
+            return False
+        linked = 0
+        inside = element
+        while inside < key.ends[element]:
+            if key.links[inside]:
+                linked += self.inside[inside]
+                inside = key.ends[inside]
+            else:
+                inside += 1
+        return linked >= 0.8 * self.inside[element]

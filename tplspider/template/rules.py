@@ -1,0 +1,156 @@
+"""What the votes cannot see: rules that look at the key page alone, after the vote.
+
+Each changes *template* in place, which stays closed under parents.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tplspider.template.element_text import WORDY
+
+if TYPE_CHECKING:
+    from tplspider.template.element_text import ElementTexts
+    from tplspider.web.flat_page import FlatPage
+
+RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
+PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of both
+MAIN_SHARE = 0.5  # of the text that is not template: what has so much of it is the main text
+
+_CONTROLS = frozenset("button img input label select svg textarea".split())
+# There for the sake of their entries, whatever their names.
+_LISTS = frozenset({"dl", "ol", "ul"})
+_WRAPPERS = frozenset("article div main section".split())
+
+
+def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Drop the entries of a list of posts and the like, of which other pages have the frame."""
+    kept = _kept_text(texts, template)
+    alike: dict[tuple[int, str, str | None], list[int]] = {}
+    for element in range(1, len(template)):
+        if template[element] and kept[element] < 0.5 * texts.inside[element]:
+            alike.setdefault(texts.kinds[element], []).append(element)
+    for group in alike.values():
+        if len(group) >= RECORDS:
+            for element in group:
+                template[element] = False
+    _close(key, template)
+
+
+def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Drop what is template amid siblings of its kind that are not: rows, entries, paragraphs.
+
+    Template comes in blocks, before and after the page's own. Where it is a row here and a row
+    there, between rows of the page's own, pages happen to have the same data.
+    """
+    kept = _kept_text(texts, template)
+    groups: dict[tuple[int, str, str | None], list[int]] = {}
+    for element in range(1, len(template)):
+        if texts.inside[element] and template[key.parents[element]]:
+            groups.setdefault(texts.kinds[element], []).append(element)
+    for group in groups.values():
+        own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
+        if len(own) < RECORDS:
+            continue
+        span = group[own[0] : own[-1] + 1]
+        whole = sum(texts.inside[element] for element in span)
+        if sum(texts.inside[group[n]] - kept[group[n]] for n in own) >= PATCHWORK * whole:
+            for element in span:
+                if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
+                    template[element] = False
+    _close(key, template)
+
+
+def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
+    solid = texts.sum(
+        [
+            int(accepted and (texts.words[element] or key.links[element] != "" or tag in _CONTROLS))
+            for element, (accepted, tag) in enumerate(zip(template, key.tags, strict=True))
+        ]
+    )
+    kept = _kept_text(texts, template)
+    for element in range(1, len(template)):
+        if (
+            template[element]
+            and not solid[element]
+            and kept[element] < texts.inside[element]
+            and (
+                key.tags[element] in _LISTS
+                or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
+            )
+        ):
+            template[element] = False
+    _close(key, template)
+
+
+def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
+    """Drop the smallest blocks of some words and links that no other page has.
+
+    "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the
+    same words everywhere, but they are there because of what the page has. They are returned.
+    """
+    dropped = []
+    count = len(template)
+    links, common, label, others, linked = ([0] * count for _ in range(5))
+    in_link = [False] * count
+    for element, parent in enumerate(key.parents):
+        is_link = key.tags[element] in ("a", "area") and key.links[element] != ""
+        in_link[element] = is_link or (parent >= 0 and in_link[parent])
+        if is_link:
+            (common if template[element] else links)[element] = 1
+        if template[element]:
+            label[element] = int(texts.words[element] and not in_link[element])
+        else:
+            (linked if in_link[element] else others)[element] = texts.own[element]
+    links, common, label, others, linked = map(texts.sum, (links, common, label, others, linked))
+    holds_one = [False] * count
+    for element in range(count - 1, 0, -1):
+        labelled = (
+            template[element]
+            and links[element] > 0
+            and not common[element]
+            and label[element] > 0
+            and others[element] <= 0.3 * linked[element]
+        )
+        if labelled or holds_one[element]:
+            holds_one[key.parents[element]] = True
+        if labelled and not holds_one[element]:
+            template[element] = False
+            dropped.append(element)
+    _close(key, template)
+    return dropped
+
+
+def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Accept the elements round the main text, also where no other page has the like."""
+    left = texts.sum(
+        [0 if accepted else text for text, accepted in zip(texts.own, template, strict=True)]
+    )
+    main = 0
+    while inside := [child for child in key.children[main] if left[child] >= MAIN_SHARE * left[0]]:
+        main = inside[0]
+        if template[main]:
+            continue
+        has_class = key.elements[main].get("class") is not None
+        if (
+            key.tags[main] not in _WRAPPERS
+            or key.texts[main]
+            or not (has_class or key.tags[main] in ("article", "main"))
+        ):
+            break
+        template[main] = True
+
+
+def _kept_text(texts: ElementTexts, template: list[bool]) -> list[int]:
+    """How much of the text in each element is template."""
+    return texts.sum(
+        [text if accepted else 0 for text, accepted in zip(texts.own, template, strict=True)]
+    )
+
+
+def _close(key: FlatPage, template: list[bool]) -> None:
+    """An element is template only if its parent is."""
+    for element in range(1, len(template)):
+        if template[element] and not template[key.parents[element]]:
+            template[element] = False

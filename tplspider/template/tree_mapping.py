@@ -1,0 +1,209 @@
+"""The top-down mapping between two pages: an element maps only if its parent does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tplspider.template.common_subsequence import common_subsequence
+from tplspider.template.element_names import likeness, name_of
+from tplspider.template.subtree_bags import SubtreeBags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tplspider.template.element_names import Name
+    from tplspider.web.flat_page import FlatPage
+
+_MOST_PAIRS = 2500
+
+
+class TreeMapping:
+    """Maps the elements of a key page to those of another page, from the top down.
+
+    Identical subtrees map as they stand. Of other elements, the children are aligned in order, so
+    that what they have in common weighs most, and only aligned pairs are looked into.
+    *check_time* is called now and then; it may raise an exception to put an end to it.
+    """
+
+    def __init__(
+        self, key: FlatPage, other: FlatPage, check_time: Callable[[], None] | None = None
+    ) -> None:
+        self.key = key
+        self.other = other
+        self.mapped = [-1] * len(key.tags)
+        self._inside = SubtreeBags(key)
+        self._inside_other = SubtreeBags(other)
+        self._map(check_time)
+
+    def _map(self, check_time: Callable[[], None] | None) -> None:
+        key, other, mapped = self.key, self.other, self.mapped
+        stack = [(0, 0)]
+        while stack:
+            a, b = stack.pop()
+            if key.subtrees[a] == other.subtrees[b]:
+                size = key.ends[a] - a
+                mapped[a : a + size] = range(b, b + size)
+                continue
+            mapped[a] = b
+            if key.ends[a] > a + 1 and other.ends[b] > b + 1:
+                if check_time:
+                    check_time()
+                stack += self._align(key.children[a], other.children[b])
+
+    def _align(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
+        """The pairs of children that map to each other, in order."""
+        ours, theirs = self.key.subtrees, self.other.subtrees
+        pairs = []
+        start, end_left, end_right = 0, len(left), len(right)
+        while start < end_left and start < end_right and ours[left[start]] == theirs[right[start]]:
+            pairs.append((left[start], right[start]))
+            start += 1
+        while (
+            end_left > start
+            and end_right > start
+            and ours[left[end_left - 1]] == theirs[right[end_right - 1]]
+        ):
+            end_left -= 1
+            end_right -= 1
+            pairs.append((left[end_left], right[end_right]))
+        left, right = left[start:end_left], right[start:end_right]
+        if not left or not right:
+            return pairs
+        if len(left) == len(right) == 1:
+            return [*pairs, (left[0], right[0])] if self._go_together(left[0], right[0]) else pairs
+        if len(left) * len(right) <= _MOST_PAIRS:
+            return pairs + self._align_by_weight(left, right)
+        common = (
+            common_subsequence([ours[x] for x in left], [theirs[y] for y in right])
+            or common_subsequence(
+                [self.key.own[x] for x in left], [self.other.own[y] for y in right]
+            )
+            or common_subsequence(_places(self.key, left), _places(self.other, right))
+        )
+        if not common:
+            return pairs
+        i = j = 0
+        for x, y in [*common, (len(left), len(right))]:
+            if x > i and y > j:
+                pairs += self._align(left[i:x], right[j:y])
+            if x < len(left) and self._go_together(left[x], right[y]):
+                pairs.append((left[x], right[y]))
+            i, j = x + 1, y + 1
+        return pairs
+
+    def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
+        weights = self._weights(left, right)
+        if not any(weights):
+            return []
+        # The most that the children from i and from j on can weigh together, for all i and j.
+        below = [0.0] * (len(right) + 1)
+        best = [below]
+        for row in reversed(weights):
+            if row:
+                line = below[:]
+                most = 0.0
+                places = sorted(row, reverse=True)
+                for j, before in zip(places, [*places[1:], -1], strict=True):
+                    most = max(most, below[j + 1] + row[j])
+                    place = j
+                    while place > before and below[place] < most:
+                        line[place] = most
+                        place -= 1
+                below = line
+            best.append(below)
+        best.reverse()
+        pairs = []
+        i = j = 0
+        while i < len(left) and j < len(right):
+            weight = weights[i].get(j)
+            if weight and best[i][j] == best[i + 1][j + 1] + weight:
+                pairs.append((left[i], right[j]))
+                i, j = i + 1, j + 1
+            elif best[i][j] == best[i + 1][j]:
+                i += 1
+            else:
+                j += 1
+        return pairs
+
+    def _weights(self, left: list[int], right: list[int]) -> list[dict[int, float]]:
+        """For each child on the left, about how many elements map if it is aligned with one on the
+        right; only those it can be aligned with.
+        """
+        key, other = self.key, self.other
+        alike, inside = self._index(left, right)
+        theirs = [other.subtrees[y] for y in right]
+        likenesses: dict[Name, list[float | None]] = {}
+        weights = []
+        for x in left:
+            row: dict[int, float] = {}
+            weights.append(row)
+            places = alike.get(key.own[x], [])
+            if key.links[x]:
+                places = [*places, *alike.get(_place(key, x), [])]
+            if not places:
+                continue
+            subtree, size = key.subtrees[x], key.ends[x] - x
+            shared: dict[int, int] = {}
+            if size > 1 and inside:
+                for what in self._inside.bag(x):
+                    for j in inside.get(what, ()):
+                        shared[j] = shared.get(j, 0) + 1
+            name = name_of(key.elements[x])
+            like = likenesses.get(name)
+            if like is None:
+                like = likenesses[name] = [None] * len(right)
+            for j in places:
+                weight = like[j]
+                if weight is None:
+                    like[j] = weight = likeness(name, name_of(other.elements[right[j]]))
+                if subtree == theirs[j]:
+                    row[j] = size + weight
+                elif weight >= 0:
+                    row[j] = (shared[j] + 1 if j in shared else 1) + weight
+        return weights
+
+    def _index(
+        self, left: list[int], right: list[int]
+    ) -> tuple[dict[int | tuple[str, str, str], list[int]], dict[int, list[int]]]:
+        """Which children on the right are a thing that is on the left, and what is inside them."""
+        other = self.other
+        ours = {self.key.own[x] for x in left}
+        alike: dict[int | tuple[str, str, str], list[int]] = {}
+        inside: dict[int, list[int]] = {}
+        for j, y in enumerate(right):
+            if other.own[y] in ours:
+                alike.setdefault(other.own[y], []).append(j)
+            elif not other.links[y]:
+                continue
+            if other.links[y]:
+                alike.setdefault(_place(other, y), []).append(j)
+            if other.ends[y] > y + 1:
+                for own in self._inside_other.bag(y):
+                    inside.setdefault(own, []).append(j)
+        return alike, inside
+
+    def _same(self, a: int, b: int) -> bool:
+        """Whether two links with the same tag have the same text and lead to the same place."""
+        key, other = self.key, self.other
+        return (
+            key.links[a] != ""
+            and key.texts[a] == other.texts[b]
+            and (key.links[a] == other.links[b] or key.targets[a] == other.targets[b])
+        )
+
+    def _go_together(self, a: int, b: int) -> bool:
+        key, other = self.key, self.other
+        return key.subtrees[a] == other.subtrees[b] or (
+            key.tags[a] == other.tags[b]
+            and (key.own[a] == other.own[b] or self._same(a, b))
+            and likeness(name_of(key.elements[a]), name_of(other.elements[b])) >= 0
+        )
+
+
+def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
+    """What a link says and where it leads, whichever way it is written."""
+    return page.tags[element], page.texts[element], page.targets[element]
+
+
+def _places(page: FlatPage, elements: list[int]) -> list[object]:
+    return [_place(page, x) if page.links[x] else page.own[x] for x in elements]

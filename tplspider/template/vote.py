@@ -1,0 +1,166 @@
+"""Which elements of the key page are template, by what the other pages have to say about each.
+
+An element is judged from the top down, by the pages in which its parent has a counterpart. A page
+of another kind (a landing page, a list of posts) has no counterpart for whole regions of the key
+page: it says nothing about what is inside them. The more alike a page, the more it weighs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tplspider.template.element_text import TEXT_BLOCKS, ElementTexts
+from tplspider.template.line_evidence import accept_common_lines, drop_sandwiched
+from tplspider.template.rules import (
+    accept_main_wrappers,
+    drop_hollow,
+    drop_labelled_data,
+    drop_patchwork,
+    drop_records,
+)
+from tplspider.template.shared_entries import drop_shared_entries
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+
+    from tplspider.template.page_lines import Line
+    from tplspider.web.flat_page import FlatPage
+
+MOST = 0.85  # the share of the pages, by weight, that must have an element ...
+HALF = 0.5  # ... or, if it is part of the page's frame, so many of them
+SEVERAL = 0.6  # or so many, two at the least, if they have half of its text as well
+NEAREST = 0.8  # how much a page must weigh to vouch for a menu alone, the nearest weighing 1
+MENU_ENTRIES = 4
+RUNNING_TEXT = 2  # so many blocks of text that few pages have, side by side, are running text
+
+_FRAME = frozenset(
+    "a article aside button div footer form header main nav ol section span ul".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What came of the vote and of the rules.
+
+    *around* are elements that are template for what is in them, and have words of the page's own;
+    *data* are parts that pages have because of what they are about, labelled alike on all.
+    """
+
+    template: list[bool]
+    around: list[int]
+    data: list[int]
+
+
+def vote(
+    key: FlatPage,
+    lines: list[Line],
+    others: Sequence[FlatPage],
+    mappings: Sequence[Sequence[int]],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+) -> Votes:
+    """Of each element of the key page, whether it is template, given its mappings to pages."""
+    texts = ElementTexts(key)
+    votes = _Vote(key, mappings, texts)
+    template = votes.template
+    drop_records(key, texts, template)
+    drop_hollow(key, texts, template)
+    around = accept_common_lines(key, lines, texts, others, found_lines, votes.weights, template)
+    drop_patchwork(key, texts, template)
+    drop_shared_entries(key, texts, others, mappings, template)
+    if len(others) == 1:
+        around += drop_sandwiched(key, lines, texts, template)
+    data = drop_labelled_data(key, texts, template)
+    accept_main_wrappers(key, texts, template)
+    return Votes(template, around, data)
+
+
+class _Vote:
+    """The pages' votes, and the elements that have enough of them."""
+
+    def __init__(
+        self, key: FlatPage, mappings: Sequence[Sequence[int]], texts: ElementTexts
+    ) -> None:
+        self.key = key
+        self.mappings = mappings
+        self.texts = texts
+        self.weights = self._weights()
+        self.votes, self.voters = self._count()
+        # How much of an element's text each page has.
+        self.found = [
+            texts.sum(
+                [
+                    text if counterpart >= 0 else 0
+                    for text, counterpart in zip(texts.own, mapping, strict=True)
+                ]
+            )
+            for mapping in mappings
+        ]
+        self.running = self._running_text()
+        self.template = [False] * len(key.tags)
+        self.template[0] = True
+        for element in range(1, len(key.tags)):
+            if self.template[key.parents[element]] and self.votes[element]:
+                self.template[element] = self._is_accepted(element)
+
+    def _weights(self) -> list[float]:
+        """How much each page weighs: by what it has in common with the key page."""
+        common = [len(mapping) - mapping.count(-1) for mapping in self.mappings]
+        most = max(common)
+        return [(count / most) ** 2 for count in common]
+
+    def _count(self) -> tuple[list[float], list[int]]:
+        votes = [0.0] * len(self.key.tags)
+        voters = [0] * len(votes)
+        for weight, mapping in zip(self.weights, self.mappings, strict=True):
+            found = [counterpart >= 0 for counterpart in mapping]
+            votes = [vote + weight if yes else vote for vote, yes in zip(votes, found, strict=True)]
+            voters = [count + yes for count, yes in zip(voters, found, strict=True)]
+        return votes, voters
+
+    def _running_text(self) -> list[bool]:
+        """Of each element, whether there is running text directly in it."""
+        key, votes = self.key, self.votes
+        blocks = [0] * len(votes)
+        for element in range(1, len(votes)):
+            parent = key.parents[element]
+            if key.tags[element] in TEXT_BLOCKS and votes[element] < MOST * votes[parent]:
+                blocks[parent] += 1
+        return [count >= RUNNING_TEXT for count in blocks]
+
+    def _is_accepted(self, element: int) -> bool:
+        key, texts = self.key, self.texts
+        parent = key.parents[element]
+        whole = self.votes[parent]
+        in_frame = (
+            key.tags[element] in _FRAME
+            and texts.named[element]
+            and texts.alone[element]
+            and not key.texts[element]
+            and not self.running[parent]
+        )
+        enough = self.votes[element] >= (HALF if in_frame else MOST) * whole - 1e-9
+        if not enough and not (texts.inside[element] and self._has_text(element, whole)):
+            return False
+        # A block that one page alone has, among the text of both, is a coincidence.
+        return not (
+            self.voters[element] == 1 < len(self.mappings)
+            and key.tags[element] in TEXT_BLOCKS
+            and texts.alone[element]
+            and not texts.named[element]
+        )
+
+    def _has_text(self, element: int, whole: float) -> bool:
+        """Whether some pages have half of its text; one is enough for a menu, the nearest."""
+        half = 0.5 * self.texts.inside[element]
+        having = [
+            weight
+            for weight, found, mapping in zip(self.weights, self.found, self.mappings, strict=True)
+            if mapping[element] >= 0 and found[element] >= half
+        ]
+        if not having:
+            return False
+        if len(having) >= min(2, len(self.weights)) and sum(having) >= SEVERAL * whole:
+            return True
+        return max(having) >= NEAREST and self.texts.is_menu(element, MENU_ENTRIES)

@@ -1,0 +1,1 @@
+"""What a page is: addresses, HTML, links, text. Nothing here loads anything."""

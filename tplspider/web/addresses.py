@@ -1,0 +1,225 @@
+"""Addresses: when two of them are one link, and how one is read off a page.
+
+Identity is Scrapy's own duplicate rule, w3lib's ``canonicalize_url`` without the fragment. What is
+requested is the address as written, made safe for the wire, never its canonical form. Neither has a
+``user:password@``, which is taken off before anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from w3lib.url import canonicalize_url, safe_url_string
+
+from tplspider.web.authority import check_host, host_of, is_elsewhere, without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Most addresses are canonical as they stand, and seeing that with a regular expression is some ten
+# times cheaper than urljoin and canonicalize_url. Tests hold both ways to the same identities.
+_QUERY = r"\?[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*(?:&[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*)*"
+_ORIGIN = r"https?://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9][0-9]{0,3}|:[1-5][0-9]{4})?"
+_PLAIN = re.compile(rf"({_ORIGIN})(/[A-Za-z0-9_~./-]*)({_QUERY})?")
+_PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?")
+
+_ROOTED = re.compile(r"/(?!/)(?:[^\t\n\r\\/.]|/(?![./])|(?<!/)\.)*")
+
+_C0_CONTROL_OR_SPACE = "".join(map(chr, range(0x21)))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A page address: what is requested, and the identity that tells it from others."""
+
+    url: str
+    identity: str
+
+
+def identity(url: str) -> str:
+    """The canonical form of *url*: two addresses are one link when theirs are equal.
+
+    Raises ValueError when it cannot be parsed.
+
+    >>> identity("http://me:secret@Example.org/a?b=2&a=1#top")
+    'http://example.org/a?a=1&b=2'
+    """
+    return _with_sorted_query(url) if _is_plain(url) else canonicalize_url(without_user(url))
+
+
+def clean_href(href: str) -> str:
+    r"""An ``href`` as browsers read it: white space taken out, backslashes turned into slashes.
+
+    >>> clean_href(" \\docs\\a.html?q=\\ ")
+    '/docs/a.html?q=\\'
+    """
+    href = href.strip(_C0_CONTROL_OR_SPACE)
+    for blank in "\t\n\r":
+        href = href.replace(blank, "")
+    if "\\" not in href:
+        return href
+    end = min((i for i in map(href.find, "?#") if i >= 0), default=len(href))
+    return href[:end].replace("\\", "/") + href[end:]
+
+
+class Resolver:
+    """Turns the ``href`` values of one page into addresses.
+
+    An address of more than *longest* characters (0 for no limit) is not requested: it is taken as
+    it is written, but for its origin. A host beyond ASCII that *may_hold* says no to is not one of
+    the site, and its canonical form, which is dear to work out, is of no interest.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        encoding: str = "utf-8",
+        longest: int = 0,
+        may_hold: Callable[[str], bool] | None = None,
+    ) -> None:
+        base = base.partition("#")[0]
+        with suppress(ValueError):  # the address of a page in memory may be anything
+            base = without_user(base)
+        self.base = base
+        # As browsers do: a query goes out in the encoding of its page, but never as UTF-16 or 32.
+        self.encoding = "utf-8" if encoding.lower().startswith("utf") else encoding
+        self.longest = longest
+        self.may_hold = may_hold
+        self._origin = ""
+        self._directories: list[str] = []  # that of the base, its parent, ... up to the root
+        if (plain := _PLAIN.fullmatch(base.partition("?")[0])) and _is_plain(plain[0]):
+            self._origin = plain[1]
+            names = plain[2].split("/")[:-1]
+            self._directories = ["/".join(names[:k]) + "/" for k in range(len(names), 0, -1)]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the base is canonical as it stands."""
+        return bool(self._origin)
+
+    def resolve(self, href: str) -> tuple[str, str] | None:
+        """The address to request and its identity.
+
+        None when it is not of http or https, or not one of the site. Raises ValueError when it
+        cannot be parsed.
+        """
+        href = href.partition("#")[0]
+        url = None if self._is_too_long(href) else self._resolve_plain(href)
+        if url is not None:
+            return url, url if self._is_too_long(url) else _with_sorted_query(url)
+        href = clean_href(href)
+        if is_elsewhere(href):
+            return None
+        url = self._put_behind(href) or urljoin(self.base, without_user(href))
+        if not url[:8].lower().startswith(("http://", "https://")):
+            return None
+        host = host_of(url)
+        if self.may_hold and not host.isascii() and not self.may_hold(host):
+            return None
+        if self._is_too_long(url):
+            return (url := _with_canonical_origin(url)), url
+        if not _is_plain(url):
+            url = self._safe(url)
+        return url, identity(url)
+
+    def join(self, href: str) -> str:
+        """The address alone, as it is written: enough to compare pages, and much cheaper."""
+        url = self._resolve_plain(href)
+        if url is None and self._origin and _ROOTED.fullmatch(href):
+            return self._origin + href
+        if url is None:
+            url = clean_href(href)
+            if put := self._put_behind(url):
+                return put
+            try:
+                url = url if is_elsewhere(url) else urljoin(self.base, without_user(url))
+            except ValueError:
+                return href
+            origin, slash, path = url.partition("//")
+            host, _, rest = path.partition("/")
+            url = f"{origin.lower()}//{host.lower()}/{rest}" if slash else url
+        return url
+
+    def moved_to(self, base: str) -> Resolver:
+        """The resolver of a page with that ``<base href>``; the same one where it is no address."""
+        base = clean_href(base)
+        if base.startswith(("data:", "javascript:")):
+            return self  # as browsers do: these two are no base
+        try:
+            address = self.resolve(base)
+            if is_elsewhere(base):
+                url = f"{base.partition(':')[0]}:"  # what is relative to it is elsewhere, too
+            else:
+                url = address[0] if address else urljoin(self.base, without_user(base))
+        except ValueError:
+            return self
+        return Resolver(url, self.encoding, self.longest, self.may_hold)
+
+    def _resolve_plain(self, href: str) -> str | None:
+        """The common cases, put together without urljoin; None for all others."""
+        if href.startswith("http"):
+            return href if _is_plain(href) else None
+        if not self._origin or not _PLAIN_PATH.fullmatch(href):
+            return None
+        if href[0] == "/":
+            path = href
+        else:
+            name = href.lstrip("./")
+            ups, rest = divmod(len(href) - len(name), 3)
+            if rest or not href.startswith("../" * ups):
+                return None
+            path = self._directories[min(ups, len(self._directories) - 1)] + name
+        return None if "//" in path or "/." in path else self._origin + path
+
+    def _put_behind(self, href: str) -> str:
+        """What urljoin gives, where it only puts *href* behind an origin or a directory; else ''.
+
+        It takes an address to pieces and puts it together again, and there may be many pieces.
+        """
+        if not self._origin or any(part in href for part in ("//", "/.", ";")):
+            return ""
+        if href.endswith("?"):
+            return ""
+        if href.startswith("/"):
+            return self._origin + href
+        if not href or href.startswith((".", "?")) or ":" in href:
+            return ""
+        return self._origin + self._directories[0] + href
+
+    def _is_too_long(self, url: str) -> bool:
+        return 0 < self.longest < len(url)
+
+    def _safe(self, url: str) -> str:
+        """*url* as it goes over the wire."""
+        try:
+            url = safe_url_string(url, encoding=self.encoding)
+        except (UnicodeEncodeError, LookupError):
+            url = safe_url_string(url)
+        check_host(urlsplit(url).hostname or "")
+        return url
+
+
+def _with_canonical_origin(url: str) -> str:
+    """*url* as it is written, but for scheme, host and port: they tell whose page it is."""
+    scheme, _, rest = url.partition("//")
+    end = min((i for i in map(rest.find, "/?") if i >= 0), default=len(rest))
+    origin = identity(f"{scheme}//{rest[:end]}/")
+    check_host(urlsplit(origin).hostname or "")
+    return origin + rest[end:].removeprefix("/")
+
+
+def _is_plain(url: str) -> bool:
+    """Whether *url* is canonical as it stands, but for the order of its query's parameters."""
+    return bool(_PLAIN.fullmatch(url)) and "//" not in url[8:] and "/." not in url
+
+
+def _with_sorted_query(plain: str) -> str:
+    if "&" not in plain:
+        return plain
+    address, _, query = plain.partition("?")
+    pairs = sorted(pair.partition("=") for pair in query.split("&"))
+    return f"{address}?{'&'.join(map(''.join, pairs))}"

@@ -1,0 +1,232 @@
+"""A page as flat lists, made for comparing pages: elements in document order, by number.
+
+The elements of a subtree have consecutive numbers. What makes two elements or two subtrees the same
+is numbered too, in a vocabulary that the pages share, so that comparing is comparing integers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from tplspider.web.addresses import Resolver
+from tplspider.web.html import find_all, fold, main_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tplspider.web.html import Element
+
+UNCOUNTED = frozenset({"script", "style", "noscript"})
+
+_ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
+LAYOUT = frozenset(
+    "article aside blockquote center div fieldset font footer form header main nav section table"
+    " td".split()
+)
+_LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
+# Judged whole, by all the text in them: a token that two programs share is no template.
+_WHOLE = frozenset("code math pre textarea".split())
+_NONE: list[int] = []  # the children of all that have none
+_ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """Numbers for what elements and subtrees are, the same number for the same thing."""
+
+    own: dict[str | tuple[str, str, str], int] = field(default_factory=dict)
+    subtrees: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class FlatPage:
+    """The elements of a page's body in document order; script, style and noscript left out."""
+
+    elements: list[Element]
+    parents: list[int]
+    tags: list[str]
+    texts: list[str]  # directly in the element, folded
+    links: list[str]  # where it leads, this page itself being "self"
+    targets: list[str]  # where it leads, by its address
+    url: str = ""  # of the page, as in targets
+    children: list[list[int]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
+    loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
+    own: list[int] = field(default_factory=list)
+    subtrees: list[int] = field(default_factory=list)
+
+
+def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
+    """The page with this tree, loaded from *url*."""
+    # Lists of one thing each, each made at one go: there may be ten thousands of elements.
+    nodes = list(main_body(root).iter())
+    tags = [node.tag for node in nodes]
+    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
+    above = [-1, *(at[node.getparent()] for node in nodes[1:])]
+    words = _words(nodes, above)
+    kept = kept_nodes(tags, above)
+    if not all(kept):
+        nodes = list(compress(nodes, kept))
+        tags = list(compress(tags, kept))
+        words = list(compress(words, kept))
+        numbers = list(accumulate(kept))  # the number of a kept node, plus one
+        above = [numbers[place] - 1 for place in compress(above, kept)]
+        above[0] = -1
+    page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
+    _read_links(page, url)
+    _nest(page)
+    _set_stray_text_apart(page)
+    _number(page, vocabulary)
+    return page
+
+
+def _words(nodes: list[Element], above: list[int]) -> list[str]:
+    """The text directly inside each node: before its first child, and after each."""
+    words = [" ".join(text.split()) if (text := node.text) else "" for node in nodes]
+    tails = [node.tail for node in nodes]
+    after: dict[int, list[str]] = {}
+    for parent, tail in zip(above[1:], tails[1:], strict=True):
+        if tail and not tail.isspace():
+            after.setdefault(parent, [words[parent]]).append(tail)
+    for parent, texts in after.items():
+        words[parent] = fold(" ".join(texts))
+    return words
+
+
+def kept_tags(tags: Iterable[Any]) -> list[bool]:
+    """Which tags are those of elements that count."""
+    return [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+
+
+def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
+    """Which nodes are elements, and not in one that does not count."""
+    kept = kept_tags(tags)
+    if not all(kept):
+        for place, parent in enumerate(above[1:], 1):
+            if not kept[parent]:
+                kept[place] = False
+    return kept
+
+
+class Targets:
+    """Where the addresses that a page has lead."""
+
+    def __init__(self, root: Element, url: str) -> None:
+        self.resolver = Resolver(url)
+        bases = (element.get("href") for element in find_all(root, "base"))
+        base = next((href for href in bases if href is not None), "")
+        if base:
+            self.resolver = self.resolver.moved_to(base)
+        self.is_plain = self.resolver.is_plain and not base
+        self.own = unquote(url.partition("#")[0].partition("?")[0])
+        path = _ENDING.sub("", _path(url)).strip("/")
+        last = path.rpartition("/")[2]
+        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
+        self._names = [name for name in names if len(name) > 3]
+
+    def of(self, address: str) -> tuple[str, str]:
+        """Where an address without its fragment leads, this page being "self"; and its target.
+
+        An address that stands for the page itself, or has the page's own path in it (to edit it,
+        to share it, to see it in another language), is the same thing on every page.
+        """
+        if not address:
+            return "self?#", self.own
+        target = unquote(self.resolver.join(address))
+        base_address, _, query = target.partition("?")
+        if base_address == self.own:
+            return f"self?{query}#", target if query else self.own
+        # With this page's address a share link has its title, too.
+        shares = any(name in query for name in self._names)
+        link = f"{base_address}?*" if shares else target
+        for name in self._names:
+            if name in link:
+                link = link.replace(name, "*")
+        return link, target
+
+
+def _read_links(page: FlatPage, url: str) -> None:
+    """Find out where the links, images and frames of a page lead."""
+    targets = Targets(page.elements[0], url)
+    page.url = targets.own
+    known: dict[str, tuple[str, str]] = {}
+    for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
+        raw = page.elements[number].get(_ADDRESS[page.tags[number]])
+        if raw is None:
+            continue
+        address, _, fragment = raw.strip().partition("#")
+        found = known.get(address)
+        if found is None:
+            found = known[address] = targets.of(address)
+        link, page.targets[number] = found
+        page.links[number] = link + fragment if link.endswith("#") else link
+
+
+def _nest(page: FlatPage) -> None:
+    """Find the children of each element, and where its subtree ends."""
+    parents = page.parents
+    page.children = children = [_NONE] * len(parents)
+    for element in range(1, len(parents)):
+        siblings = children[parents[element]]
+        if siblings:
+            siblings.append(element)
+        else:
+            children[parents[element]] = [element]
+    page.ends = ends = list(range(1, len(parents) + 1))
+    for element in range(len(parents) - 1, -1, -1):
+        if children[element]:
+            ends[element] = ends[children[element][-1]]
+
+
+def _set_stray_text_apart(page: FlatPage) -> None:
+    """Set the words apart that stand loose in the body, or few of them in a large part of it.
+
+    A date or a bar between tables must not make the part another one, with all that is in it.
+    """
+    before = [0, *accumulate(map(len, page.texts))]
+    for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
+        whole = before[end] - before[element]
+        if text and is_stray(element, tag, end - element, len(text), whole):
+            page.loose[element] = text
+            page.texts[element] = ""
+
+
+def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool:
+    """Whether the text directly in an element is stray, given its length and that of all in it.
+
+    *element* is its number, *size* the number of elements it is made of.
+    """
+    return not element or (tag in LAYOUT and size >= _LARGE and length <= _FEW * whole)
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
+def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
+    """Give elements and subtrees their numbers in the vocabulary, last to first."""
+    own, subtrees = vocabulary.own, vocabulary.subtrees
+    texts = page.texts
+    if not _WHOLE.isdisjoint(page.tags):
+        texts = [
+            " ".join(filter(None, page.texts[element : page.ends[element]]))
+            if tag in _WHOLE
+            else text
+            for element, (tag, text) in enumerate(zip(page.tags, page.texts, strict=True))
+        ]
+    page.own = numbers = [
+        own.setdefault((tag, text, link) if text or link else tag, len(own))
+        for tag, text, link in zip(page.tags, texts, page.links, strict=True)
+    ]
+    page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
+    for element in range(len(numbers) - 1, -1, -1):
+        if inside := page.children[element]:
+            what = (numbers[element], *[trees[child] for child in inside])
+            trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1

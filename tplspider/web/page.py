@@ -1,0 +1,53 @@
+"""A page as the search sees it: its address, its links, a fingerprint of its text, its outline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from tplspider.web.addresses import identity
+from tplspider.web.html import find_all, fold, string_xpath, visible_texts
+from tplspider.web.links import link_identities
+from tplspider.web.similarity import Outline, outline
+
+if TYPE_CHECKING:
+    from tplspider.web.html import Element
+    from tplspider.web.site import Site
+
+_TEXT = string_xpath("string(.)")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A loaded page: *links* are the identities of getLinks, *url* is where redirects ended."""
+
+    url: str
+    identity: str
+    links: frozenset[str] = frozenset()
+    fingerprint: bytes | None = None
+    title: str = ""
+    outline: Outline = field(default_factory=Outline)
+
+
+def read_page(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> Page:
+    """What the search needs to know of the page with this tree, loaded from *url*.
+
+    *longest* is that of :func:`~tplspider.web.links.get_links`.
+    """
+    texts = visible_texts(root)
+    return Page(
+        url=url,
+        identity=identity(url),
+        links=link_identities(root, url, site, encoding, longest=longest),
+        fingerprint=fingerprint(fold(" ".join(texts))),
+        title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
+        outline=outline(root, texts),
+    )
+
+
+def fingerprint(text: str) -> bytes | None:
+    """A short stand-in for a page's text; None for no text, which makes no page a duplicate."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() if text else None
