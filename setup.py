@@ -17,6 +17,8 @@ setup(
     license="BSD-3-Clause",
     python_requires=">=3.11",
     install_requires=Path("requirements.txt").read_text("utf-8").split(),
+    # For the main text of a page that no other page tells anything about.
+    extras_require={"main": ["resiliparse>=1.1,<2"]},
     packages=find_packages(include=["tplspider*"]),
     package_data={"tplspider.demo": ["site/*", "site/**/*"]},
     entry_points={
