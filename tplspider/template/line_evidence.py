@@ -11,11 +11,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tplspider.template.element_text import ElementTexts
     from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
+
+Names = tuple[tuple[str, str], ...]  # of a line
 
 SHARE = 0.75  # of the pages, by weight, that must have a line
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
@@ -39,8 +41,11 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     are not.
     """
     known = [all(template[element] for element in line.elements) for line in lines]
-    weights = _line_weights(lines, found_lines, weights)
-    common = _common(lines, known, others, found_lines, weights)
+    if all(known):
+        return []
+    names = [line.names for line in lines]
+    weights = _line_weights(lines, names, found_lines, weights)
+    common = _common(lines, names, known, others, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
     mixed: set[int] = set()  # elements with words in lines of the page's own
@@ -67,22 +72,30 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     """Whether a page has enough of the key page's lines to tell something about it."""
-    return _shared(lines, found) >= LEAST
+    return _shared(map(_size, lines), [line.names for line in lines], found) >= LEAST
 
 
-def _shared(lines: list[Line], found: Counter[tuple[str, str]]) -> int:
+def _shared(sizes: Iterable[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
-    return sum(_size(line) for line in lines if any(name in found for name in line.names))
+    return sum(
+        size
+        for size, which in zip(sizes, names, strict=True)
+        if which[0] in found or (len(which) > 1 and any(name in found for name in which))
+    )
 
 
 def _line_weights(
-    lines: list[Line], found_lines: Sequence[Counter[tuple[str, str]]], weights: Sequence[float]
+    lines: list[Line],
+    names: list[Names],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
 ) -> list[float]:
     """How much each page weighs here: as much by its lines as by its tree.
 
     Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
     """
-    shared = [_shared(lines, found) for found in found_lines]
+    sizes = [_size(line) for line in lines]
+    shared = [_shared(sizes, names, found) for found in found_lines]
     most = max(shared) or 1
     return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
 
@@ -91,8 +104,9 @@ def _size(line: Line) -> int:
     return sum(map(str.isalnum, line.text)) + (LINK if line.link else 0)
 
 
-def _common(
+def _common(  # noqa: PLR0917 - as above
     lines: list[Line],
+    names: list[Names],
     known: list[bool],
     others: Sequence[FlatPage],
     found_lines: Sequence[Counter[tuple[str, str]]],
@@ -102,9 +116,6 @@ def _common(
 
     A page has no say on links to itself: it shows them in another way, if at all.
     """
-    if all(known):
-        return known
-    names = [line.names for line in lines]
     before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
     unknown = [place for place, yes in enumerate(known) if not yes]
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)

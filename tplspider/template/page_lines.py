@@ -65,8 +65,6 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
             lines.append(_line(text, parts, link, target))
 
     def end_line() -> None:
-        if not run:
-            return
         if len(run) == 1:  # as most of them, and there may be many
             ((text, element, link),) = run
             run.clear()
@@ -102,7 +100,7 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
     def close() -> None:
         nonlocal holder, link
         closing, ends_line, holder, link = stack.pop()
-        if ends_line:
+        if ends_line and run:
             end_line()
         tail = closing.tail if stack else None  # what is after the body is not in it
         if tail and holder >= 0 and not tail.isspace():
@@ -121,7 +119,7 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
         holder = number.get(node, -1) if tag not in _HIDDEN else -1
         if holder < 0:
             continue
-        if ends_line:
+        if ends_line and run:
             end_line()
         if tag in _LINKS and page.links[holder]:
             link = holder
@@ -130,7 +128,8 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
             run.append((text, holder, link))
     while stack:
         close()
-    end_line()
+    if run:
+        end_line()
     return [line for line in lines if _WORD.search(line.text)]
 
 
