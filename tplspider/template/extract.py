@@ -83,10 +83,16 @@ def extract_template(
     page. Where none does there is no evidence: all of the page is content.
     Raises TimeoutError when comparing the pages takes longer than *seconds*.
     """
-    comparison = compare(key, pages, seconds=seconds, most=most)
-    if comparison is None:
-        logger.warning("No template for %s: no page tells anything about it", key.url)
-        return _without_evidence(key)
+    with _without_collector():
+        comparison = _compare(key, pages, _time_limit(seconds), most)
+        if comparison is not None:
+            return _with_evidence(key, comparison)
+    logger.warning("No template for %s: no page tells anything about it", key.url)
+    return _without_evidence(key)
+
+
+def _with_evidence(key: PageSource, comparison: Comparison) -> PageTemplate:
+    """What the comparison makes of the page."""
     flat = comparison.key
     outermost, loose = comparison.outermost, comparison.loose
     content = own_parts(flat, outermost, loose)
