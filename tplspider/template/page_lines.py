@@ -92,14 +92,15 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
         run.clear()
 
     body = page.elements[0]
-    number = dict(zip(page.elements, range(len(page.elements)), strict=True))
+    elements, parents = page.elements, page.parents
+    count, following = len(elements), 0  # elements stand in document order, as the nodes do
     # Each node with its text, and its tail once the next node is not inside it any more.
-    stack: list[tuple[Element, bool, int, int]] = []
+    stack: list[tuple[Element, int, bool, int, int]] = []
     holder, link = 0, -1
 
     def close() -> None:
         nonlocal holder, link
-        closing, ends_line, holder, link = stack.pop()
+        closing, _, ends_line, holder, link = stack.pop()
         if ends_line and run:
             end_line()
         tail = closing.tail if stack else None  # what is after the body is not in it
@@ -107,16 +108,23 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
             run.append((tail, holder, link))
 
     for node in body.iter():
-        if stack:
-            parent = node.getparent()
-            while stack[-1][0] is not parent:
+        number = -1
+        if following < count and elements[following] is node:
+            number = following
+            following += 1
+            parent = parents[number]
+            while stack and stack[-1][1] != parent:
+                close()
+        else:
+            around = node.getparent()
+            while stack[-1][0] is not around:
                 close()
         tag = node.tag
         ends_line = tag in _ENDS_LINE
-        stack.append((node, ends_line, holder, link))
+        stack.append((node, number, ends_line, holder, link))
         if holder < 0:
             continue
-        holder = number.get(node, -1) if tag not in _HIDDEN else -1
+        holder = number if tag not in _HIDDEN else -1
         if holder < 0:
             continue
         if ends_line and run:
