@@ -93,16 +93,20 @@ def test_the_template_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
             assert await made.extract(key, others) == extract_template(key, others)
             own, its = (os.getpriority(os.PRIO_PROCESS, number) for number in (0, pid))
             assert its == min(own + 10, 19)
-            assert await made.extract(key, [key]) is None
+            alone = await made.extract(key, [key])
+            assert alone == extract_template(key, [key])
+            assert alone
+            assert not alone.evidence
             assert made.pids == [pid]
 
     asyncio.run(run())
     once_more = [record for record in caplog.records if "once more" in record.message]
-    assert len(once_more) == 3  # in the worker, here, and in the worker
+    assert len(once_more) == 4  # in the worker and here, twice
     assert {record.name for record in once_more} == {"tplspider.template.extract"}
     assert len({record.process for record in once_more}) == 2
     assert [record.levelname for record in caplog.records if "No template" in record.message] == [
-        "WARNING"
+        "WARNING",
+        "WARNING",
     ]
 
 
@@ -299,6 +303,24 @@ def test_a_worker_that_has_grown_is_replaced() -> None:
             assert made.pids == []
 
     asyncio.run(run())
+
+
+def test_most_of_the_pages() -> None:
+    key, others = KEY, [KEY, *OTHERS]
+
+    async def run(extractor: str, **options: Any) -> tuple[Any, Any]:
+        async with workers(extractor, **options) as made:
+            return await made.extract(key, others, most=2), await made.extract(key, others)
+
+    for count in (0, 1):
+        ours = run("tplspider.template.extract.extract_template", workers=count)
+        few, many = asyncio.run(ours)
+        assert few.members == [
+            page.url for page in OTHERS[:2]
+        ]  # one that tells nothing is replaced
+        assert many.members == [page.url for page in OTHERS]
+        few, many = asyncio.run(run("odd_extractors.counts_pages", workers=count))
+        assert (few.content_text, many.content_text) == ("2", str(len(others)))
 
 
 def test_without_a_worker() -> None:

@@ -162,22 +162,29 @@ NOTHING = {
 def test_pages_that_tell_nothing(kind: str) -> None:
     key = PageSource(KEY_URL, ARTICLES[0])
     nothing = [PageSource(f"{SITE}{i}.html", NOTHING[kind]) for i in range(3)]
-    assert extract_template(key, nothing) is None
+    assert extract_template(key, nothing).evidence == 0
     # One good page among them decides.
     assert lines(ARTICLES[0], *[NOTHING[kind]] * 3, ARTICLES[1]) == lines(*ARTICLES[:2])
     # And as the key page.
     odd = PageSource(KEY_URL, NOTHING[kind])
-    assert (
-        extract_template(odd, [PageSource(f"{SITE}{i}.html", a) for i, a in enumerate(ARTICLES)])
-        is None
-    )
+    others = [PageSource(f"{SITE}{i}.html", a) for i, a in enumerate(ARTICLES)]
+    assert extract_template(odd, others).evidence == 0
 
 
 def test_no_evidence(caplog: pytest.LogCaptureFixture) -> None:
     key = PageSource(KEY_URL, ARTICLES[0])
-    assert extract_template(key, []) is None
-    assert extract_template(key, [PageSource(KEY_URL + "#top", ARTICLES[1])]) is None
-    assert extract_template(key, [PageSource(f"{SITE}copy.html", ARTICLES[0])]) is None
+    for pages in (
+        [],
+        [PageSource(KEY_URL + "#top", ARTICLES[1])],
+        [PageSource(f"{SITE}copy.html", ARTICLES[0])],
+    ):
+        found = extract_template(key, pages)
+        assert (found.evidence, found.members, found.not_template) == (0, [], [])
+        assert (found.template_html, found.template_share) == ("", 0)
+        assert found.content_text.splitlines()[0] == "The site"
+        assert {*CRANES} <= {*found.content_text.splitlines()}
+        assert CRANES[1] in found.main_text
+        assert found.title == "Site"
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
     assert KEY_URL in caplog.text
 
@@ -282,3 +289,51 @@ def test_scripts_stay_with_what_they_are_in() -> None:
     template = extract(key, *ARTICLES[1:])
     assert "cranes()" in template.content_html
     assert "cranes()" not in template.content_text + template.template_html
+
+
+def test_most_pages_that_tell_something_are_compared() -> None:
+    key = PageSource(KEY_URL, ARTICLES[0])
+    pages = [
+        PageSource(f"{SITE}copy.html", ARTICLES[0]),
+        PageSource(f"{SITE}empty.html", ""),
+        *(PageSource(f"{SITE}{i}.html", article(f"birds {i}")) for i in range(3)),
+    ]
+    found = extract_template(key, iter(pages), most=2)
+    assert found.members == [f"{SITE}0.html", f"{SITE}1.html"]
+    assert found.evidence == 2
+    assert found.content_text.splitlines() == CRANES
+
+
+def test_code_is_judged_whole() -> None:
+    def page(name: str) -> str:
+        tokens = "".join(f"<span>{t}</span>" for t in ("def ", name, "():\n    ", "return ", "1"))
+        return framed(f"<p>All about {name}.</p><div><pre>{tokens}</pre></div>")
+
+    found = extract(page("cranes"), page("herons"), page("storks"))
+    assert found.content_text.split("\n") == ["All about cranes.", "def cranes():", "    return 1"]
+
+
+def test_columns_are_no_records() -> None:
+    def page(words: str) -> str:
+        side = "".join(f'<li><a href="/s{i}">Section {i}</a></li>' for i in range(4))
+        text = "".join(f"<p>{words} {i}, and more of it.</p>" for i in range(9))
+        return (
+            f"<table><tr><td><b>Sections</b><ul>{side}</ul><p>{words} of the day, to be seen today"
+            f"</p></td><td><h2>Welcome here</h2>{text}</td><td><b>Shop</b><p>Buy {words} now, they "
+            "are cheap</p></td></tr></table>"
+        )
+
+    found = extract(page("cranes"), page("herons"), page("storks"))
+    assert "Section 2" in found.template_html
+    assert "Welcome here" in found.template_html
+    assert "cranes 3, and more of it." in found.content_text
+    assert "Section" not in found.content_text
+
+
+def test_rows_that_pages_happen_to_share_are_data() -> None:
+    def page(*rows: str) -> str:
+        return framed(f"<table>{''.join(f'<tr><td>{row}</td></tr>' for row in rows)}</table>")
+
+    rows = ["Adam Apple", "Berta Birch", "Carl Cole", "Dora Dill", "Emil Elm"]
+    others = ["Uwe Ulm", rows[1], "Vera Vine", rows[3], "Willi Wood"]
+    assert lines(page(*rows), page(*others), page(*reversed(others))) == rows

@@ -66,7 +66,6 @@ def test_a_reader_that_stops_early(serve: Callable[..., FixtureServer]) -> None:
     ("key", "words"),
     [
         (b"<a href=/missing>x</a>", "no page that shares it was found with 2 loads"),
-        (b"<a href=/x>x</a><p>Alone</p>", "the pages found are copies of it, or have nothing"),
         (b"<p>Alone</p>", "the page cannot be used (no-links)"),
     ],
 )
@@ -79,6 +78,14 @@ def test_no_template(
     # The log may have a warning of its own, before.
     assert f"No template for {server.url}/: {words}" in done.log.splitlines()[-1]
     assert "Traceback" not in done.log
+
+
+def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    key = b"<a href=/x>x</a><p>Alone</p>"
+    server = serve("menu", routes_of({"": key, "x": b"<p>no way back</p>"}))
+    done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
+    assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
+    assert "no page tells anything about it" in done.log
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,6 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
 
 
 NO_TEMPLATE = {
-    "no evidence": (b"<a href=/a>x</a><p>Alone</p>", "ok", "are copies of it, or have nothing"),
     "no page": (b"<a href=/missing>x</a>", "ok", "there is no page to compare it with"),
     "no link": (b"<p>Alone</p>", "no-links", "there is no page to compare it with"),
 }
@@ -147,6 +146,19 @@ def test_no_template(
     assert words in line
     assert (tmp_path / "t.csv").read_text().splitlines() == [",".join(FIELDS)]
     assert (tmp_path / "html" / "key.html").read_bytes() == key
+
+
+def test_a_page_without_evidence(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    key = b"<a href=/a>x</a><p>Alone</p>"
+    server = serve("menu", routes_of({"": key, "a": b"<p>no way back</p>"}))
+    done = crawl(server.url + "/", template=tmp_path / "t.json")
+    assert done.code == 0
+    assert "no page tells anything about it" in done.log
+    found = template_of(tmp_path / "t.json")
+    assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
+    assert found["content_text"].split() == ["x", "Alone"]
 
 
 def test_the_example_of_the_readme() -> None:

@@ -1,4 +1,4 @@
-"""Pages of 100,000 elements: the extractor stays within bounds of time and memory."""
+"""Pages of 100,000 elements, or many of 1 MB: extraction is bounded in time and memory."""
 
 from __future__ import annotations
 
@@ -31,3 +31,28 @@ def test_large_pages(shape: str) -> None:
     assert done.returncode == 0, done.stderr[-2000:]  # a MemoryError, say
     # On a quiet machine none takes more than 10; what is quadratic takes hundreds.
     assert json.loads(done.stdout)["seconds"] < 60
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures with /proc")
+def test_many_explored_pages() -> None:
+    few = measure(3, "chapters")
+    assert few["evidence"] == 3
+    for kind in ("chapters", "copies"):
+        many = measure(20, kind)
+        assert many["seconds"] < 2 * few["seconds"]
+        assert many["peak"] < 2 * few["peak"]
+
+
+def measure(count: int, kind: str) -> dict[str, float]:
+    """Seconds of CPU and MB of memory with so many explored pages of 1 MB."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.many_pages", str(count), kind],
+        cwd=PROJECT,
+        env={name: value for name, value in os.environ.items() if "COVERAGE" not in name},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found

@@ -87,6 +87,10 @@ class PageTemplate:
     template_share: float
     search_id: str = ""
     requested_url: str = ""
+    evidence: int = 0
+    main_text: str = ""
+    main_html: str = ""
+    title: str = ""
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

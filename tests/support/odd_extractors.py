@@ -140,3 +140,8 @@ def takes_seconds(key: PageSource, pages: Sequence[PageSource], seconds: float) 
     found: PageTemplate = obey(key, pages)
     found.content_text = f"{seconds:g} s"
     return found
+
+
+def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
+    """Tells how many pages it was given."""
+    return PageTemplate(key.url, [], "", "", str(len(pages)), [], 0)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy.exceptions import DropItem
 
+from tplspider import signals
 from tplspider.crawl.outputs.feeds import OURS
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Set
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -48,10 +49,18 @@ class ValidationPipeline:
         self.crawler = crawler
         # The pages let out of each search, and their ranks, until its summary comes.
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        # The explored pages and witnesses of searches that are over, as long.
+        self._seen: dict[str, set[str]] = {}
+        crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
+
+    def search_ended(self, summary: CandidateSearch) -> None:
+        pages = [row["url"] for row in summary.explored if row["outcome"] == "page"]
+        pages += [row["url"] for row in summary.witnesses if row["outcome"] == "page"]
+        self._seen[summary.search_id] = {identity(url) for url in pages}
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, TemplateCandidate):
@@ -60,8 +69,9 @@ class ValidationPipeline:
             seats[identity(item.url)] = item.rank
         elif isinstance(item, CandidateSearch):
             fault = _summary_fault(item, self._seats.pop(item.search_id, {}))
+            self._seen.pop(item.search_id, None)
         elif isinstance(item, PageTemplate):
-            fault = _template_fault(item, self._seats[item.search_id])
+            fault = _template_fault(item, self._seen.get(item.search_id, set()))
         else:
             return item
         if fault:
@@ -94,11 +104,11 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 
-def _template_fault(item: PageTemplate, seats: Mapping[str, int]) -> str:
-    if not item.members:
-        return "a template that no other page tells of"
-    if not {identity(url) for url in item.members} <= seats.keys():
-        return "its members are not the candidates"
+def _template_fault(item: PageTemplate, seen: Set[str]) -> str:
+    if bool(item.members) != bool(item.evidence) or (item.template_share and not item.members):
+        return f"{len(item.members)} pages and evidence {item.evidence}"
+    if not {identity(url) for url in item.members} <= seen:
+        return "its members are neither explored pages nor witnesses"
     if not 0 <= item.template_share <= 1:
         return f"template_share={item.template_share} is not a share"
     return ""

@@ -51,14 +51,24 @@ def run_extractor(
     extractor: Extractor,
     key: PageSource,
     pages: Sequence[PageSource],
+    *,
     seconds: float | None = None,
+    most: int | None = None,
 ) -> PageTemplate | None:
     """What an extractor gives, which must be a template.
 
     Where nothing else can stop it, *seconds* go to an extractor that takes them, as ours does.
+    One that takes *most* may put the next of the pages in the place of one that tells nothing; any
+    other is given the first so many.
     """
-    limit = {} if seconds is None or not _takes_seconds(extractor) else {"seconds": seconds}
-    found: object = extractor(key, pages, **limit)
+    options: dict[str, float] = {}
+    if seconds is not None and _takes(extractor, "seconds"):
+        options["seconds"] = seconds
+    if most is not None and _takes(extractor, "most"):
+        options["most"] = most
+    else:
+        pages = pages[:most]
+    found: object = extractor(key, pages, **options)
     if found is not None and not isinstance(found, PageTemplate):
         raise TypeError(f"the extractor gave a {type(found).__name__}, not a PageTemplate")
     return found
@@ -73,8 +83,8 @@ def one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
-def _takes_seconds(extractor: Extractor) -> bool:
+def _takes(extractor: Extractor, name: str) -> bool:
     try:
-        return "seconds" in inspect.signature(extractor).parameters
+        return name in inspect.signature(extractor).parameters
     except ValueError:  # written in C, say
         return False

@@ -24,11 +24,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """To a worker: extract this, within so many seconds."""
+    """To a worker: extract this, within so many seconds, from so many of the pages at most."""
 
     key: PageSource
     pages: tuple[PageSource, ...]
     seconds: float
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

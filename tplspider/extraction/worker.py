@@ -94,7 +94,7 @@ def _load(name: str) -> Extractor:
 def _answer(job: Job, extractor: Extractor, megabytes: float) -> Done | Failed:
     try:
         with watched(megabytes, _out_of_memory), _alarm(job.seconds + GRACE):
-            found = run_extractor(extractor, job.key, job.pages)
+            found = run_extractor(extractor, job.key, job.pages, most=job.most)
             pickle.dumps(found)  # now, while a fault can be told
         return Done(found, resident())
     except MemoryError:

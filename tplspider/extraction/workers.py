@@ -98,21 +98,27 @@ class ExtractionWorkers:
                 return  # whoever needs it is told
 
     async def extract(
-        self, key: PageSource, pages: Sequence[PageSource], *, seconds: float | None = None
+        self,
+        key: PageSource,
+        pages: Sequence[PageSource],
+        *,
+        seconds: float | None = None,
+        most: int | None = None,
     ) -> PageTemplate | None:
         """What the extractor makes of the pages; raises ExtractionError if it cannot.
 
+        Of the pages, those that tell most come first; *most* of them are enough.
         A template has the seconds of the constructor from the moment a worker is at it. *seconds*
         count from now, with the time until it has its turn. Cancelling ends the work on it.
         """
         if not self._workers:
-            return self._extract_here(key, pages, seconds)
+            return self._extract_here(key, pages, seconds, most)
         try:
             async with asyncio.timeout(seconds) as limit:
                 self._limits.add(limit)
                 try:
                     async with self._turns:
-                        return await self._extract(Job(key, tuple(pages), self._seconds))
+                        return await self._extract(Job(key, tuple(pages), self._seconds, most))
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
@@ -206,11 +212,16 @@ class ExtractionWorkers:
         return worker
 
     def _extract_here(
-        self, key: PageSource, pages: Sequence[PageSource], seconds: float | None
+        self,
+        key: PageSource,
+        pages: Sequence[PageSource],
+        seconds: float | None,
+        most: int | None,
     ) -> PageTemplate | None:
         limit = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
-            return run_extractor(load_extractor(self._extractor), key, pages, limit)
+            extractor = load_extractor(self._extractor)
+            return run_extractor(extractor, key, pages, seconds=limit, most=most)
         except TimeoutError as error:
             raise ExtractionTimeoutError(str(error)) from error
         except Exception as error:

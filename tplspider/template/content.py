@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from tplspider.template.text_lines import text_lines
-from tplspider.web.html import fold
-
 if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
     from tplspider.web.html import Element
 
     Part = Element | str
 
-_TAKEN_OUT = "TAKEN-OUT"  # no element of a page has such a name: the parser makes it lower case
+TAKEN_OUT = "TAKEN-OUT"  # no element of a page has such a name: the parser makes it lower case
 
 
 def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Part]:
@@ -43,11 +40,6 @@ def part_html(part: Part) -> str:
     return str(etree.tostring(part, encoding="unicode", method="html", with_tail=False))
 
 
-def part_lines(part: Part) -> list[str]:
-    """A part as lines of text."""
-    return [fold(part)] if isinstance(part, str) else text_lines(part)
-
-
 def without_parts(page: FlatPage, elements: list[int], loose: list[int]) -> str:
     """The page without these parts, which are taken out of its tree.
 
@@ -58,8 +50,8 @@ def without_parts(page: FlatPage, elements: list[int], loose: list[int]) -> str:
         for child in page.elements[outer]:
             child.tail = None
     for element in elements:
-        page.elements[element].tag = _TAKEN_OUT
-    etree.strip_elements(page.elements[0], _TAKEN_OUT, with_tail=False)
+        page.elements[element].tag = TAKEN_OUT
+    etree.strip_elements(page.elements[0], TAKEN_OUT, with_tail=False)
     tree = page.elements[0].getroottree()
     html = str(etree.tostring(tree, encoding="unicode", method="html"))
     # A page that closes </html> too early has several top-level elements.

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import gc
 import logging
-import re
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from tplspider.items import PageTemplate
-from tplspider.template.content import own_parts, part_html, part_lines, without_parts
+from tplspider.template.content import own_parts, part_html, without_parts
+from tplspider.template.element_paths import element_paths
+from tplspider.template.line_evidence import has_lines
+from tplspider.template.main_part import find_main_part
+from tplspider.template.page_level import main_text_of_page
+from tplspider.template.page_lines import page_lines
+from tplspider.template.page_title import page_title, title_of
+from tplspider.template.text_lines import lines_of_parts
 from tplspider.template.tree_mapping import TreeMapping
 from tplspider.template.vote import vote
 from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.web.html import find_all, parse_html
+from tplspider.web.html import find_all, parse_html, top_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tplspider.template.page_lines import Line
+
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_PATH = 1000  # characters
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+SPARE = 3  # where few pages are enough, so many that tell nothing are replaced by the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,17 @@ class PageSource:
 class Comparison:
     """A key page and, of each element of its body, whether it is template.
 
-    *loose* are elements that are template and have text directly inside that is not.
+    *loose* are elements that are template and have text directly inside that is not; *data* are
+    parts that the page has because of what it is about, such as links to neighbouring pages.
     """
 
     key: FlatPage
     template: list[bool]
     loose: list[int]
+    data: list[int] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)  # of the key page
+    pages: list[str] = field(default_factory=list)  # addresses of those that told something
+    titles: list[str] = field(default_factory=list)  # of the same
 
     @property
     def outermost(self) -> list[int]:
@@ -58,46 +71,94 @@ class Comparison:
 
 
 def extract_template(
-    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
-) -> PageTemplate | None:
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
+) -> PageTemplate:
     """The template of the key page and what is left of it, given pages that share the template.
 
-    None if no page tells anything about the key page: without another page there is no evidence.
+    The pages are taken in the order they are given, up to *most* that tell something about the key
+    page. Where none does there is no evidence: all of the page is content.
     Raises TimeoutError when comparing the pages takes longer than *seconds*.
     """
-    pages = list(pages)
-    comparison = compare(key, pages, seconds=seconds)
-    if comparison is None:
-        why = (
-            "the others are copies of it, or have nothing in common with it" if pages else "no page"
-        )
-        logger.warning("No template for %s, compared with %d pages: %s", key.url, len(pages), why)
-        return None
+    with _without_collector():
+        comparison = _compare(key, pages, _time_limit(seconds), most)
+        if comparison is not None:
+            return _with_evidence(key, comparison)
+    logger.warning("No template for %s: no page tells anything about it", key.url)
+    return _without_evidence(key)
+
+
+def _with_evidence(key: PageSource, comparison: Comparison) -> PageTemplate:
+    """What the comparison makes of the page."""
     flat = comparison.key
-    outermost = comparison.outermost
-    content = own_parts(flat, outermost, comparison.loose)
+    outermost, loose = comparison.outermost, comparison.loose
+    content = own_parts(flat, outermost, loose)
+    body = flat.elements[0]
+    own = {flat.elements[number] for number in outermost}
+    own_words = {flat.elements[number] for number in loose}
+    main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
+    found = PageTemplate(
+        key_url=key.url,
+        members=comparison.pages,
+        not_template=element_paths(flat, outermost),
+        content_html="\n".join(map(part_html, content)),
+        content_text="\n".join(lines_of_parts(body, own, own_words, ())),
+        template_html="",
+        template_share=round(sum(comparison.template) / len(comparison.template), 4),
+        evidence=len(comparison.pages),
+        title=page_title(flat, comparison.titles),
+    )
+    is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
+    found.main_text = found.content_text if is_all else "\n".join(main.lines())
+    # The last things: they change the tree.
+    found.main_html = main.take_html()
+    found.template_html = without_parts(flat, outermost, loose)
+    return found
+
+
+def _without_evidence(key: PageSource) -> PageTemplate:
+    """What can be said of a page by itself."""
+    root = parse_html(key.html)
+    flat = flatten(root, key.url, Vocabulary())
+    # After a misplaced </html> there are several: all that is shown, not the largest body alone.
+    heads = {*find_all(root, "head")}
+    tops = top_level(root)
+    content_text = "\n".join(line for top in tops for line in lines_of_parts(top, {top}, (), heads))
+    bodies = [child for top in tops for child in top.iterchildren("body", "frameset")]
+    content_html = "\n".join(map(part_html, bodies or tops))
     return PageTemplate(
         key_url=key.url,
-        members=[page.url for page in pages],
-        not_template=_paths(flat, outermost),
-        content_html="\n".join(map(part_html, content)),
-        content_text="\n".join(line for part in content for line in part_lines(part)),
-        # The last thing: it changes the tree.
-        template_html=without_parts(flat, outermost, comparison.loose),
-        template_share=round(sum(comparison.template) / len(comparison.template), 4),
+        members=[],
+        not_template=[],
+        content_html=content_html,
+        content_text=content_text,
+        template_html="",
+        template_share=0.0,
+        evidence=0,
+        main_text=main_text_of_page(flat) or content_text,
+        main_html=content_html,
+        title=page_title(flat, []),
     )
 
 
 def compare(
-    key: PageSource, pages: Iterable[PageSource], *, seconds: float | None = None
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
 ) -> Comparison | None:
     """Which elements of the key page are template; None if there is no evidence.
 
     A page that is the key page once more proves nothing, and neither does one that has nothing in
-    common with it but its ``body``: an empty page, or something that is no HTML.
+    common with it but its ``body``: an empty page, or something that is no HTML. After *most*
+    pages that tell something, or a few that do not, the others are not looked at.
     """
     with _without_collector():
-        return _compare(key, pages, _time_limit(seconds))
+        return _compare(key, pages, _time_limit(seconds), most)
 
 
 def _time_limit(seconds: float | None) -> Callable[[], None]:
@@ -112,14 +173,27 @@ def _time_limit(seconds: float | None) -> Callable[[], None]:
 
 
 def _compare(
-    key: PageSource, pages: Iterable[PageSource], check_time: Callable[[], None]
+    key: PageSource,
+    pages: Iterable[PageSource],
+    check_time: Callable[[], None],
+    most: int | None,
 ) -> Comparison | None:
     vocabulary = Vocabulary()
     flat = flatten(parse_html(key.html), key.url, vocabulary)
-    mappings = []
-    others = []
+    lines = page_lines(flat)
+    wanted = {line.text for line in lines}
+    mappings: list[list[int]] = []
+    found_lines: list[Counter[tuple[str, str]]] = []
+    others: list[FlatPage] = []
+    urls: list[str] = []
+    spare = SPARE
     for page in pages:
+        if len(others) == most or (most is not None and not spare):
+            break
         check_time()
+        if page.html == key.html:
+            logger.info("%s is the key page once more: left out of the comparison", page.url)
+            continue
         other = flatten(parse_html(page.html), page.url, vocabulary)
         mapping = TreeMapping(flat, other, check_time).mapped
         is_copy = (
@@ -127,16 +201,21 @@ def _compare(
         )
         if is_copy or page.url.partition("#")[0] == key.url.partition("#")[0]:
             logger.info("%s is the key page once more: left out of the comparison", page.url)
+            spare -= 1
             continue
-        if not any(counterpart > 0 for counterpart in mapping):
+        names = Counter(name for line in page_lines(other, wanted) for name in line.names)
+        if not any(counterpart > 0 for counterpart in mapping) and not has_lines(lines, names):
             logger.info("%s has nothing in common with the key page: left out", page.url)
+            spare -= 1
             continue
         mappings.append(mapping)
+        found_lines.append(names)
         others.append(other)
+        urls.append(page.url)
     if not mappings:
         return None
     check_time()
-    template = vote(flat, mappings)
+    votes = vote(flat, lines, others, mappings, found_lines)
 
     def is_own(element: int) -> bool:
         """Whether most of the pages that have the element have another text in it."""
@@ -147,8 +226,11 @@ def _compare(
         ]
         return 2 * texts.count(flat.loose[element]) <= len(texts)
 
-    loose = [element for element in flat.loose if template[element] and is_own(element)]
-    return Comparison(flat, template, loose)
+    template = votes.template
+    loose = {element for element in flat.loose if template[element] and is_own(element)}
+    loose.update(element for element in votes.around if template[element])
+    titles = [title_of(other) for other in others]
+    return Comparison(flat, template, sorted(loose), votes.data, lines, urls, titles)
 
 
 @contextmanager
@@ -161,51 +243,3 @@ def _without_collector() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-def _paths(page: FlatPage, wanted: list[int]) -> list[str]:
-    """The XPaths of some elements (lxml's ``getpath`` counts siblings again for each)."""
-    top = page.elements[0]
-    paths = {0: top.getroottree().getpath(top)}
-    steps: dict[int, str] = {}
-
-    def path(element: int) -> str:
-        above = []
-        while element not in paths:
-            above.append(element)
-            element = page.parents[element]
-        found = paths[element]
-        for inner in reversed(above):
-            if inner not in steps:
-                _name_steps(page, page.parents[inner], steps)
-            if found:
-                found = f"{found}/{steps[inner]}" if len(found) < _LONGEST_PATH else ""
-            paths[inner] = found
-        return found
-
-    found = [path(element) for element in wanted]
-    if "" not in found:
-        return found
-    # Thousands of elements deep, paths would fill the memory: a place in the document does it, too.
-    places = {element: place for place, element in enumerate(find_all(top, "*"), 1)}
-    return [
-        short or f"(//*)[{places[page.elements[element]]}]"
-        for short, element in zip(found, wanted, strict=True)
-    ]
-
-
-def _name_steps(page: FlatPage, parent: int, steps: dict[int, str]) -> None:
-    """The last step of the XPath of each child of an element."""
-    children = page.children[parent]
-    tags = [page.tags[child] for child in children]
-    counts: dict[str, int] = {}
-    places = None
-    for child, tag in zip(children, tags, strict=True):
-        counts[tag] = counts.get(tag, 0) + 1
-        if _PLAIN_NAME.fullmatch(tag):
-            steps[child] = f"{tag}[{counts[tag]}]"
-            continue
-        if places is None:  # a name like o:p is none in XPath: count all siblings
-            siblings = page.elements[parent].iterchildren("*")
-            places = {sibling: place for place, sibling in enumerate(siblings, 1)}
-        steps[child] = f"*[{places[page.elements[child]]}]"

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
+PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of both
 MAIN_SHARE = 0.5  # of the text that is not template: what has so much of it is the main text
 
 _CONTROLS = frozenset("button img input label select svg textarea".split())
+# There for the sake of their entries, whatever their names.
+_LISTS = frozenset({"dl", "ol", "ul"})
 _WRAPPERS = frozenset("article div main section".split())
 
 
@@ -34,6 +37,30 @@ def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> No
     _close(key, template)
 
 
+def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+    """Drop what is template amid siblings of its kind that are not: rows, entries, paragraphs.
+
+    Template comes in blocks, before and after the page's own. Where it is a row here and a row
+    there, between rows of the page's own, pages happen to have the same data.
+    """
+    kept = _kept_text(texts, template)
+    groups: dict[tuple[int, str, str | None], list[int]] = {}
+    for element in range(1, len(template)):
+        if texts.inside[element] and template[key.parents[element]]:
+            groups.setdefault(texts.kinds[element], []).append(element)
+    for group in groups.values():
+        own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
+        if len(own) < RECORDS:
+            continue
+        span = group[own[0] : own[-1] + 1]
+        whole = sum(texts.inside[element] for element in span)
+        if sum(texts.inside[group[n]] - kept[group[n]] for n in own) >= PATCHWORK * whole:
+            for element in span:
+                if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
+                    template[element] = False
+    _close(key, template)
+
+
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
     solid = texts.sum(
@@ -47,20 +74,23 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
         if (
             template[element]
             and not solid[element]
-            and key.tags[element] in WORDY
             and kept[element] < texts.inside[element]
-            and (key.texts[element] or not texts.named[element])
+            and (
+                key.tags[element] in _LISTS
+                or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
+            )
         ):
             template[element] = False
     _close(key, template)
 
 
-def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
+def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
     """Drop the smallest blocks of some words and links that no other page has.
 
     "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the
-    same words everywhere, but they are there because of what the page has.
+    same words everywhere, but they are there because of what the page has. They are returned.
     """
+    dropped = []
     count = len(template)
     links, common, label, others, linked = ([0] * count for _ in range(5))
     in_link = [False] * count
@@ -87,7 +117,9 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             holds_one[key.parents[element]] = True
         if labelled and not holds_one[element]:
             template[element] = False
+            dropped.append(element)
     _close(key, template)
+    return dropped
 
 
 def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:

@@ -1,4 +1,7 @@
-"""The text of a part of a page, as lines: a block is a line of its own, as a reader sees it."""
+"""The text of a page or of parts of it, as lines: a block is a line, as a reader sees it.
+
+An inline element never ends a line, whether or not it is one of the parts.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,19 @@ from lxml import etree
 from tplspider.web.html import fold
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tplspider.web.html import Element
 
-_HIDDEN = frozenset({"script", "style", "noscript", "template"})
-_BLOCKS = frozenset(
+BLOCKS = frozenset(
     "address article aside blockquote body br caption center dd details dialog div dl dt fieldset"
     " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p"
     " pre section summary table tbody tfoot thead title tr ul".split()
 )
-_NOT_PLAIN = _HIDDEN | {"pre"}
-_CELLS = frozenset({"td", "th"})
+CELLS = frozenset({"td", "th"})
+_HIDDEN = frozenset({"script", "style", "noscript", "template"})
+_PREFORMATTED = frozenset({"pre", "textarea"})
+_NOT_PLAIN = _HIDDEN | _PREFORMATTED
 
 
 def text_lines(element: Element) -> list[str]:
@@ -26,49 +32,72 @@ def text_lines(element: Element) -> list[str]:
     if not len(element) and element.tag not in _NOT_PLAIN:
         text = fold(element.text or "")
         return [text] if text else []
+    return lines_of_parts(element, {element}, (), ())
+
+
+def lines_of_parts(
+    top: Element,
+    parts: Collection[Element],
+    loose: Collection[Element],
+    without: Collection[Element],
+) -> list[str]:
+    """The text of some parts of *top*: whole elements, and the words directly in *loose* ones.
+
+    What is in elements of *without* is left out. Where words are left out, the line ends.
+    """
     lines: list[str] = []
     line: list[str] = []
-    hidden = preformatted = 0
+    hidden = preformatted = inside = 0
 
     def end_line() -> None:
         if text := fold("".join(line)):
             lines.append(text)
         line.clear()
 
-    def add(text: str | None) -> None:
-        if not text or hidden:
-            return
-        if not preformatted:
-            line.append(text)
-            return
-        first, *rest = text.split("\n")
-        line.append(first)
-        for text_line in rest:
-            if written := "".join(line).rstrip():
-                lines.append(written)
-            line[:] = [text_line]
+    def end_written_line() -> None:
+        if written := "".join(line).rstrip():
+            lines.append(written)
+        line.clear()
 
-    for event, node in etree.iterwalk(element, events=("start", "end", "comment", "pi")):
+    def add(text: str | None, holder: Element | None) -> None:
+        if not text or hidden > 0:
+            return
+        if not inside and holder not in loose:
+            if text.isspace():
+                line.append(text)
+            else:
+                end_line()
+        elif preformatted:
+            first, *rest = text.split("\n")
+            line.append(first)
+            for text_line in rest:
+                end_written_line()
+                line.append(text_line)
+        else:
+            line.append(text)
+
+    for event, node in etree.iterwalk(top, events=("start", "end", "comment", "pi")):
         tag = node.tag
         if event in ("comment", "pi"):
-            add(node.tail)
+            add(node.tail, node.getparent())
         elif event == "start":
-            if tag in _BLOCKS:
+            if tag in BLOCKS:
                 end_line()
-            elif tag in _CELLS:
+            elif tag in CELLS:
                 line.append(" ")
-            hidden += tag in _HIDDEN
-            preformatted += tag == "pre"
-            add(node.text)
+            hidden += (tag in _HIDDEN) + (node in without)
+            preformatted += tag in _PREFORMATTED
+            inside += node in parts
+            add(node.text, node)
         else:
-            if preformatted and tag == "pre" and (written := "".join(line).rstrip()):
-                lines.append(written)
-                line.clear()
-            hidden -= tag in _HIDDEN
-            preformatted -= tag == "pre"
-            if tag in _BLOCKS:
+            if preformatted and tag in _PREFORMATTED:
+                end_written_line()
+            hidden -= (tag in _HIDDEN) + (node in without)
+            preformatted -= tag in _PREFORMATTED
+            inside -= node in parts
+            if tag in BLOCKS:
                 end_line()
-            if node is not element:
-                add(node.tail)
+            if node is not top:
+                add(node.tail, node.getparent())
     end_line()
     return lines

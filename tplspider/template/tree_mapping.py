@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
 from tplspider.template.element_names import likeness, name_of
+from tplspider.template.subtree_bags import SubtreeBags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
 _MOST_PAIRS = 2500
-_SAMPLE = 512
 
 
 class TreeMapping:
@@ -32,8 +31,8 @@ class TreeMapping:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
-        self._bags: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]] = ({}, {})
-        self._samples: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+        self._inside = SubtreeBags(key)
+        self._inside_other = SubtreeBags(other)
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
@@ -133,7 +132,7 @@ class TreeMapping:
         key, other = self.key, self.other
         alike, inside = self._index(left, right)
         theirs = [other.subtrees[y] for y in right]
-        known: dict[Name, list[float | None]] = {}
+        likenesses: dict[Name, list[float | None]] = {}
         weights = []
         for x in left:
             row: dict[int, float] = {}
@@ -146,13 +145,13 @@ class TreeMapping:
             subtree, size = key.subtrees[x], key.ends[x] - x
             shared: dict[int, int] = {}
             if size > 1 and inside:
-                for what in self._bag(0, x):
+                for what in self._inside.bag(x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
             name = name_of(key.elements[x])
-            like = known.get(name)
+            like = likenesses.get(name)
             if like is None:
-                like = known[name] = [None] * len(right)
+                like = likenesses[name] = [None] * len(right)
             for j in places:
                 weight = like[j]
                 if weight is None:
@@ -179,43 +178,17 @@ class TreeMapping:
             if other.links[y]:
                 alike.setdefault(_place(other, y), []).append(j)
             if other.ends[y] > y + 1:
-                for own in self._bag(1, y):
+                for own in self._inside_other.bag(y):
                     inside.setdefault(own, []).append(j)
         return alike, inside
 
-    def _bag(self, side: int, element: int) -> frozenset[int]:
-        """What is in a subtree; of a large one a sample, the same on both sides."""
-        bags = self._bags[side]
-        found = bags.get(element)
-        if found is None:
-            page = (self.key, self.other)[side]
-            start, end = element + 1, page.ends[element]
-            rarity = ((end - start) // _SAMPLE).bit_length()
-            if rarity > 1:
-                places = self._sample(side, rarity)
-                first = bisect_left(places, start)
-                inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
-            else:
-                inside = page.own[start:end]
-            found = bags[element] = frozenset(inside)
-        return found
-
-    def _sample(self, side: int, rarity: int) -> list[int]:
-        """The elements that are taken for a sample of one in 2 ** *rarity*."""
-        samples = self._samples[side]
-        if rarity not in samples:
-            page = (self.key, self.other)[side]
-            mask = (1 << rarity) - 1
-            samples[rarity] = [
-                x for x, own in enumerate(page.own) if not (own * 2654435761 >> 16) & mask
-            ]
-        return samples[rarity]
-
     def _same(self, a: int, b: int) -> bool:
-        """Whether two elements with the same tag have the same text and lead to the same place."""
+        """Whether two links with the same tag have the same text and lead to the same place."""
         key, other = self.key, self.other
-        return key.texts[a] == other.texts[b] and (
-            key.links[a] == other.links[b] or key.targets[a] == other.targets[b]
+        return (
+            key.links[a] != ""
+            and key.texts[a] == other.texts[b]
+            and (key.links[a] == other.links[b] or key.targets[a] == other.targets[b])
         )
 
     def _go_together(self, a: int, b: int) -> bool:

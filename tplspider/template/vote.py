@@ -7,24 +7,30 @@ page: it says nothing about what is inside them. The more alike a page, the more
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.template.element_text import TEXT_BLOCKS, ElementTexts
+from tplspider.template.line_evidence import accept_common_lines, drop_sandwiched
 from tplspider.template.rules import (
     accept_main_wrappers,
     drop_hollow,
     drop_labelled_data,
+    drop_patchwork,
     drop_records,
 )
+from tplspider.template.shared_entries import drop_shared_entries
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
+    from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
 HALF = 0.5  # ... or, if it is part of the page's frame, so many of them
-SEVERAL = 0.3  # or so many, two at the least, if they have half of its text as well
+SEVERAL = 0.6  # or so many, two at the least, if they have half of its text as well
 NEAREST = 0.8  # how much a page must weigh to vouch for a menu alone, the nearest weighing 1
 MENU_ENTRIES = 4
 RUNNING_TEXT = 2  # so many blocks of text that few pages have, side by side, are running text
@@ -34,13 +40,40 @@ _FRAME = frozenset(
 )
 
 
-def vote(key: FlatPage, mappings: Sequence[Sequence[int]]) -> list[bool]:
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What came of the vote and of the rules.
+
+    *around* are elements that are template for what is in them, and have words of the page's own;
+    *data* are parts that pages have because of what they are about, labelled alike on all.
+    """
+
+    template: list[bool]
+    around: list[int]
+    data: list[int]
+
+
+def vote(
+    key: FlatPage,
+    lines: list[Line],
+    others: Sequence[FlatPage],
+    mappings: Sequence[Sequence[int]],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
-    template = _Vote(key, mappings, texts).template
-    for rule in (drop_records, drop_hollow, drop_labelled_data, accept_main_wrappers):
-        rule(key, texts, template)
-    return template
+    votes = _Vote(key, mappings, texts)
+    template = votes.template
+    drop_records(key, texts, template)
+    drop_hollow(key, texts, template)
+    around = accept_common_lines(key, lines, texts, others, found_lines, votes.weights, template)
+    drop_patchwork(key, texts, template)
+    drop_shared_entries(key, texts, others, mappings, template)
+    if len(others) == 1:
+        around += drop_sandwiched(key, lines, texts, template)
+    data = drop_labelled_data(key, texts, template)
+    accept_main_wrappers(key, texts, template)
+    return Votes(template, around, data)
 
 
 class _Vote:

@@ -28,6 +28,8 @@ LAYOUT = frozenset(
     " td".split()
 )
 _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
+# Judged whole, by all the text in them: a token that two programs share is no template.
+_WHOLE = frozenset("code math pre textarea".split())
 _NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
@@ -50,6 +52,7 @@ class FlatPage:
     texts: list[str]  # directly in the element, folded
     links: list[str]  # where it leads, this page itself being "self"
     targets: list[str]  # where it leads, by its address
+    url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
     loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
@@ -119,9 +122,10 @@ class Targets:
         if base:
             self.resolver = self.resolver.moved_to(base)
         self.is_plain = self.resolver.is_plain and not base
-        self._own = unquote(url.partition("#")[0].partition("?")[0])
+        self.own = unquote(url.partition("#")[0].partition("?")[0])
         path = _ENDING.sub("", _path(url)).strip("/")
-        names = sorted({path, quote(path, safe=""), unquote(path)}, key=len, reverse=True)
+        last = path.rpartition("/")[2]
+        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
         self._names = [name for name in names if len(name) > 3]
 
     def of(self, address: str) -> tuple[str, str]:
@@ -131,11 +135,11 @@ class Targets:
         to share it, to see it in another language), is the same thing on every page.
         """
         if not address:
-            return "self?#", self._own
+            return "self?#", self.own
         target = unquote(self.resolver.join(address))
         base_address, _, query = target.partition("?")
-        if base_address == self._own:
-            return f"self?{query}#", target if query else self._own
+        if base_address == self.own:
+            return f"self?{query}#", target if query else self.own
         # With this page's address a share link has its title, too.
         shares = any(name in query for name in self._names)
         link = f"{base_address}?*" if shares else target
@@ -148,6 +152,7 @@ class Targets:
 def _read_links(page: FlatPage, url: str) -> None:
     """Find out where the links, images and frames of a page lead."""
     targets = Targets(page.elements[0], url)
+    page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
     for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
         raw = page.elements[number].get(_ADDRESS[page.tags[number]])
@@ -208,9 +213,17 @@ def _path(url: str) -> str:
 def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
     """Give elements and subtrees their numbers in the vocabulary, last to first."""
     own, subtrees = vocabulary.own, vocabulary.subtrees
+    texts = page.texts
+    if not _WHOLE.isdisjoint(page.tags):
+        texts = [
+            " ".join(filter(None, page.texts[element : page.ends[element]]))
+            if tag in _WHOLE
+            else text
+            for element, (tag, text) in enumerate(zip(page.tags, page.texts, strict=True))
+        ]
     page.own = numbers = [
         own.setdefault((tag, text, link) if text or link else tag, len(own))
-        for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
+        for tag, text, link in zip(page.tags, texts, page.links, strict=True)
     ]
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
     for element in range(len(numbers) - 1, -1, -1):

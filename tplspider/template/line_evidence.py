@@ -1,0 +1,197 @@
+"""Lines that most of the compared pages have, wherever they stand: template that no mapping finds.
+
+The mapping goes from the top down. A wrapper that only some pages have, another chain of ``font``
+and ``center``, an unclosed tag, and nothing below maps. But a menu is a menu and a footer a footer
+in whatever tree: their lines stand on page after page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tplspider.template.element_text import ElementTexts
+    from tplspider.template.page_lines import Line
+    from tplspider.web.flat_page import FlatPage
+
+Names = tuple[tuple[str, str], ...]  # of a line
+
+SHARE = 0.75  # of the pages, by weight, that must have a line
+LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
+LINK = 5  # so many more for a line that is a link to the same place
+
+
+def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in common, and pages
+    key: FlatPage,
+    lines: list[Line],
+    texts: ElementTexts,
+    others: Sequence[FlatPage],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
+    template: list[bool],
+) -> list[int]:
+    """Accept what holds lines that most pages have, from the top down, as template.
+
+    Lines in a row, long enough, open all that is round them. By itself, a link is accepted, if
+    what it is in is template anyway.
+    Returned are the elements that have become template for what is in them, and whose own words
+    are not.
+    """
+    known = [all(template[element] for element in line.elements) for line in lines]
+    if all(known):
+        return []
+    names = [line.names for line in lines]
+    weights = _line_weights(lines, names, found_lines, weights)
+    common = _common(lines, names, known, others, found_lines, weights)
+    in_row = _in_rows(lines, known, common)
+    rows, links, own = ([0] * len(template) for _ in range(3))
+    mixed: set[int] = set()  # elements with words in lines of the page's own
+    for place, line in enumerate(lines):
+        if known[place]:
+            continue
+        accepted = common[place] and (in_row[place] or line.link != "")
+        into = own if not accepted else rows if in_row[place] else links
+        for element in line.elements:
+            into[element] = 1
+        if not accepted:
+            mixed.update(line.elements)
+    rows, links, own = map(texts.sum, (rows, links, own))
+    around = []
+    for element in range(1, len(template)):
+        if template[element] or not template[key.parents[element]]:
+            continue
+        if rows[element] or (links[element] and not own[element]):
+            template[element] = True
+            if element in mixed:
+                around.append(element)
+    return around
+
+
+def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
+    """Whether a page has enough of the key page's lines to tell something about it."""
+    return _shared(map(_size, lines), [line.names for line in lines], found) >= LEAST
+
+
+def _shared(sizes: Iterable[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
+    """How much of the key page's lines a page has."""
+    return sum(
+        size
+        for size, which in zip(sizes, names, strict=True)
+        if which[0] in found or (len(which) > 1 and any(name in found for name in which))
+    )
+
+
+def _line_weights(
+    lines: list[Line],
+    names: list[Names],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
+) -> list[float]:
+    """How much each page weighs here: as much by its lines as by its tree.
+
+    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
+    """
+    sizes = [_size(line) for line in lines]
+    shared = [_shared(sizes, names, found) for found in found_lines]
+    most = max(shared) or 1
+    return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
+
+
+def _size(line: Line) -> int:
+    return sum(map(str.isalnum, line.text)) + (LINK if line.link else 0)
+
+
+def _common(  # noqa: PLR0917 - as above
+    lines: list[Line],
+    names: list[Names],
+    known: list[bool],
+    others: Sequence[FlatPage],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
+) -> list[bool]:
+    """Of each line, whether most pages have it, as often as the key page has up to there.
+
+    A page has no say on links to itself: it shows them in another way, if at all.
+    """
+    before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
+    unknown = [place for place, yes in enumerate(known) if not yes]
+    votes, missing = [0.0] * len(lines), [0.0] * len(lines)
+    voters = [0] * len(lines)
+    for other, found, weight in zip(others, found_lines, weights, strict=True):
+        left = found.copy()
+        left.subtract(before)
+        for place in unknown:
+            which = names[place]
+            if any(left.get(n, 0) > 0 for n in which):
+                for name in which:
+                    left[name] -= 1
+                votes[place] += weight
+                voters[place] += 1
+            elif lines[place].target != other.url:
+                missing[place] += weight
+    least = min(2, len(others))
+    return [
+        yes or (count >= least and vote >= SHARE * (vote + against) - 1e-9)
+        for yes, vote, against, count in zip(known, votes, missing, voters, strict=True)
+    ]
+
+
+def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
+    """Of each line, whether it is in a row of common lines that is long enough.
+
+    A short one by itself ("Note", "See also") is a coincidence of wording.
+    """
+    in_row = [False] * len(lines)
+    start = 0
+    while start < len(lines):
+        end, size = start, 0
+        while end < len(lines) and common[end]:
+            if not known[end]:
+                size += _size(lines[end])
+            end += 1
+        if size >= LEAST:
+            in_row[start:end] = [True] * (end - start)
+        start = end + 1
+    return in_row
+
+
+def drop_sandwiched(
+    key: FlatPage, lines: list[Line], texts: ElementTexts, template: list[bool]
+) -> list[int]:
+    """Drop rows of template that are words, not links, between lines of the page's own.
+
+    With one page to compare with, nobody can tell what both happen to have from what all pages
+    have; but template stands before the page's own and after it.
+    Returned are elements that stay template for what is in them, and whose words are dropped.
+    """
+    known = [all(template[element] for element in line.elements) for line in lines]
+    dropped, kept = [0] * len(template), [0] * len(template)
+    start = 0
+    while start < len(lines):
+        end = start + 1
+        while end < len(lines) and known[end] == known[start]:
+            end += 1
+        row = lines[start:end]
+        linked = sum(line.linked * len(line.text) for line in row)
+        between = known[start] and start > 0 and end < len(lines)
+        into = dropped if between and 2 * linked < sum(len(x.text) for x in row) else kept
+        if known[start]:
+            for line in row:
+                for element in line.elements:
+                    into[element] = 1
+        start = end
+    holders = [element for element, yes in enumerate(dropped) if yes]
+    kept = texts.sum(kept)
+    around = []
+    for element in holders:
+        if kept[element]:
+            around.append(element)
+        else:
+            template[element] = False
+    for element in range(1, len(template)):
+        if template[element] and not template[key.parents[element]]:
+            template[element] = False
+    return around

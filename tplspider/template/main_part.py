@@ -1,0 +1,227 @@
+"""The main part of a page: what a reader came for, within what is not template.
+
+What is not template is known by evidence. Within it, the main part is where the running text is;
+beside it stand leftovers, which the page has for getting about: a breadcrumb, the pages before and
+after, its own contents, tags. Where a page is a list of links, those are what it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from tplspider.template.content import TAKEN_OUT, own_parts, part_html
+from tplspider.template.text_lines import lines_of_parts
+
+if TYPE_CHECKING:
+    from tplspider.template.page_lines import Line
+    from tplspider.web.flat_page import FlatPage
+
+MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
+SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
+LINK_WEIGHT = 0.2  # of text in links, where there is other text
+
+_WORD = re.compile(r"\w")
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+
+
+@dataclass(slots=True)
+class MainPart:
+    """The main part of a page: elements, words directly in others, and what is left out."""
+
+    page: FlatPage
+    elements: list[int]
+    loose: list[int]
+    without: list[int] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """Its text."""
+        elements = self.page.elements
+        return lines_of_parts(
+            elements[0],
+            {elements[number] for number in self.elements},
+            {elements[number] for number in self.loose},
+            {elements[number] for number in self.without},
+        )
+
+    def take_html(self) -> str:
+        """Its HTML; what is left out is taken out of the tree."""
+        parts = own_parts(self.page, self.elements, self.loose)
+        for number in self.without:
+            self.page.elements[number].tag = TAKEN_OUT
+        etree.strip_elements(self.page.elements[0], TAKEN_OUT, with_tail=False)
+        return "\n".join(map(part_html, parts))
+
+
+def find_main_part(
+    page: FlatPage,
+    page_lines: list[Line],
+    template: list[bool],
+    loose: list[int],
+    data: list[int],
+) -> MainPart:
+    """The main part, given what is template and which parts are *data* with a common label."""
+    words_of_own = {*loose}
+    lines = [
+        line
+        for line in page_lines
+        if any(not template[n] or n in words_of_own for n in line.elements)
+    ]
+    leftovers = _leftovers(page, lines, data)
+    kept = _kept(page, lines, leftovers, template)
+    dropped = [0] * len(template)
+    for line, leftover in zip(lines, leftovers, strict=True):
+        if leftover:
+            for element in line.elements:
+                dropped[element] = 1
+    words_of_own -= {n for n in loose if dropped[n] and not kept[n]}
+    dropped = _sums(page, dropped)
+    elements, without = [], []
+    for element in range(1, len(template)):
+        parent = page.parents[element]
+        if template[element]:
+            continue
+        if template[parent] and (kept[element] or not dropped[element]):
+            elements.append(element)
+        elif (dropped[element] and not kept[element]) or _is_pilcrow(page, element):
+            without.append(element)
+    return MainPart(page, elements, sorted(words_of_own), without)
+
+
+def _kept(
+    page: FlatPage, lines: list[Line], leftovers: list[bool], template: list[bool]
+) -> list[bool]:
+    """Of each element, whether something in it is kept; lines are kept or left out as a whole.
+
+    Words of a leftover beside others that are kept cannot be left out: they would leave half a
+    line behind.
+    """
+    kept = [False] * len(template)
+    held: dict[int, list[int]] = {}  # by element, leftovers with words in it
+    for n, leftover in enumerate(leftovers):
+        if leftover:
+            for element in lines[n].elements:
+                held.setdefault(element, []).append(n)
+    waiting = [
+        element
+        for line, leftover in zip(lines, leftovers, strict=True)
+        if not leftover
+        for element in line.elements
+    ]
+    while waiting:
+        element = waiting.pop()
+        if kept[element]:
+            continue
+        kept[element] = True
+        for n in held.get(element, ()):
+            waiting += lines[n].elements
+        if not template[element] and not template[page.parents[element]]:
+            waiting.append(page.parents[element])
+    return kept
+
+
+def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
+    """Of each line of the page's own, whether it is a leftover."""
+    sizes = [sum(map(str.isalnum, line.text)) for line in lines]
+    in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
+    is_list = 2 * in_links > sum(sizes)
+    weights = [
+        size if is_list else size * (1 - (1 - LINK_WEIGHT) * line.linked)
+        for size, line in zip(sizes, lines, strict=True)
+    ]
+    start, end = _main_element(page, lines, weights)
+    leftover = _contents(page, lines, sizes, data)
+    if is_list:
+        return leftover
+    outside: dict[int, float] = {}
+    parts = [_outermost_outside(page, line.elements[0], start, end) for line in lines]
+    for part, weight in zip(parts, weights, strict=True):
+        outside[part] = outside.get(part, 0) + weight
+    for n, line in enumerate(lines):
+        if parts[n] >= 0 and outside[parts[n]] < SHORT and not _in_heading(page, line):
+            leftover[n] = True
+    main = [n for n, part in enumerate(parts) if part < 0]
+    texts = [n for n in main if lines[n].linked < 0.5]
+    if texts:
+        for edge in ([n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]):
+            if sum(sizes[n] for n in edge) < SHORT:
+                for n in edge:
+                    leftover[n] = leftover[n] or not _in_heading(page, lines[n])
+    return leftover
+
+
+def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
+    """Of each line, whether it is labelled data, or one of a row of links to places on the page."""
+    leftover = [False] * len(lines)
+    for element in data:
+        inside = [
+            n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]
+        ]
+        if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
+            for n in inside:
+                leftover[n] = True
+    for n, line in enumerate(lines):
+        if line.link.startswith("self?#") and len(line.link) > 6:
+            near = lines[max(n - 1, 0) : n + 2]
+            leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
+    return leftover
+
+
+def _main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tuple[int, int]:
+    """Where the main part is: the element that has most of the text, from the top down."""
+    inside = [0.0] * len(page.tags)
+    for line, weight in zip(lines, weights, strict=True):
+        inside[line.elements[0]] += weight
+    for element in range(len(inside) - 1, 0, -1):
+        inside[page.parents[element]] += inside[element]
+    main = 0
+    while inside[main] > 0:
+        children = [child for child in page.children[main] if inside[child]]
+        best = max(children, key=lambda child: inside[child], default=main)
+        if best == main or inside[best] < MAIN_SHARE * inside[main]:
+            break
+        if any(child != best and _kind(page, child) == _kind(page, best) for child in children):
+            break  # one of several of its kind: an entry, a paragraph
+        main = best
+    return main, page.ends[main]
+
+
+def _kind(page: FlatPage, element: int) -> tuple[str, str | None]:
+    return page.tags[element], page.elements[element].get("class")
+
+
+def _outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
+    """The largest element round one that does not hold the main part; -1 in the main part."""
+    if start <= element < end:
+        return -1
+    found = element
+    while (parent := page.parents[found]) >= 0 and not parent <= start < page.ends[parent]:
+        found = parent
+    return found
+
+
+def _in_heading(page: FlatPage, line: Line) -> bool:
+    element = line.elements[0]
+    while element >= 0:
+        if page.tags[element] in _HEADINGS:
+            return True
+        element = page.parents[element]
+    return False
+
+
+def _is_pilcrow(page: FlatPage, element: int) -> bool:
+    """Whether an element is a link to a place on the page, without a word."""
+    return page.links[element].startswith("self?#") and not any(
+        _WORD.search(text) for text in page.texts[element : page.ends[element]]
+    )
+
+
+def _sums(page: FlatPage, values: list[int]) -> list[int]:
+    """Of each element, the sum of the values in its subtree."""
+    sums = values[:]
+    for element in range(len(sums) - 1, 0, -1):
+        sums[page.parents[element]] += sums[element]
+    return sums

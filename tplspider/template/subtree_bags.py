@@ -1,0 +1,45 @@
+"""What is in the subtrees of a page, for finding out how much two of them have in common."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tplspider.web.flat_page import FlatPage
+
+_SAMPLE = 512
+
+
+class SubtreeBags:
+    """The bags of one page, each made when it is asked for."""
+
+    def __init__(self, page: FlatPage) -> None:
+        self._page = page
+        self._bags: dict[int, frozenset[int]] = {}
+        self._samples: dict[int, list[int]] = {}
+
+    def bag(self, element: int) -> frozenset[int]:
+        """What is in a subtree; of a large one a sample, the same on every page."""
+        found = self._bags.get(element)
+        if found is None:
+            page = self._page
+            start, end = element + 1, page.ends[element]
+            rarity = ((end - start) // _SAMPLE).bit_length()
+            if rarity > 1:
+                places = self._sample(rarity)
+                first = bisect_left(places, start)
+                inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
+            else:
+                inside = page.own[start:end]
+            found = self._bags[element] = frozenset(inside)
+        return found
+
+    def _sample(self, rarity: int) -> list[int]:
+        """The elements that are taken for a sample of one in 2 ** *rarity*."""
+        if rarity not in self._samples:
+            mask = (1 << rarity) - 1
+            self._samples[rarity] = [
+                x for x, own in enumerate(self._page.own) if not (own * 2654435761 >> 16) & mask
+            ]
+        return self._samples[rarity]
