@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from template_pages import extract
+from tests.support.template_pages import extract
 
 MENU = "".join(f'<a href="/{name}.html">{name}</a> | ' for name in ("news", "photos", "history"))
 FOOTER = "Copyright 2000 by the friends of the birds. All rights reserved."

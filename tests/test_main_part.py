@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from template_pages import SITE, extract, framed
 
+from tests.support.template_pages import SITE, extract, framed
 from tplspider.template.page_level import main_text_of_page
 from tplspider.web.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html

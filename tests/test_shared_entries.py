@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from template_pages import extract, framed
+
+from tests.support.template_pages import extract, framed
 
 POST = "A post about {} that is long enough to be more than a coincidence, and not a menu."
 

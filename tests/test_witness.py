@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tplspider import Page, Site, get_links, parse_html
+from tplspider import Page, Site, get_links, parse_html, read_page
 from tplspider.search.companions import by_likeness, likeness
 from tplspider.search.witness import (
-    Kind,
     Pattern,
     choose_witness,
     is_kin,
     needs_witness,
-    read_kind,
 )
 
 HOST = "http://example.org/"
@@ -86,9 +84,10 @@ def test_explored_pages_lead_to_siblings() -> None:
 
 
 def test_a_witness_is_needed_where_no_page_is_of_the_kind() -> None:
-    def kind(path: str, *classes: str) -> Kind:
+    def kind(path: str, *classes: str) -> Page:
         html = "".join(f'<div class="{name}">x</div>' for name in classes)
-        return read_kind(parse_html(html), HOST + path)
+        url = HOST + path
+        return read_page(parse_html(html), url, Site(url), with_names=True)
 
     article = [f"c{i}" for i in range(10)]
     key = kind("on-cranes.html", *article)

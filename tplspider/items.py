@@ -24,6 +24,15 @@ class ExploredLink(TypedDict):
     missing: list[list[int]]
 
 
+class WitnessLink(TypedDict):
+    """A page that was loaded for the template alone, and what became of it."""
+
+    link: str
+    url: str
+    outcome: str
+    reason: str
+
+
 @dataclass
 class TemplateCandidate:
     """A page of the complete subdigraph: it very likely shares the key page's template."""
@@ -68,6 +77,8 @@ class CandidateSearch:
     similarity: float | None = None  # the lowest of the members; None without members
     search_id: str = ""
     requested_url: str = ""
+    witnesses: list[WitnessLink] = field(default_factory=list)
+    witness_loads: int = 0
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")

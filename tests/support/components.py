@@ -15,7 +15,7 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider.items import TemplateCandidate
-from tplspider.search.session import read_web_page
+from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
+    from tplspider.search.options import SearchLimits
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
     from tplspider.web.site import Site
@@ -83,10 +84,10 @@ class StumblingSpider(TemplateCandidatesSpider):
         return spider
 
     @staticmethod
-    def read(page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+    def read(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
         if "stumble" in page.url:
             raise RuntimeError("stumbled")
-        return read_web_page(page, site, longest_url)
+        return read_web_page(page, site, limits)
 
 
 class Interrupted:

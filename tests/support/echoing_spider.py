@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tplspider.search.session import read_web_page
+from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from tplspider.search.options import SearchLimits
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
     from tplspider.web.site import Site
@@ -29,7 +30,7 @@ class EchoingSpider(TemplateCandidatesSpider):
         return spider
 
     @staticmethod
-    def read(page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+    def read(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
         if "stumble" in page.url:
             raise RuntimeError(page.text)
-        return read_web_page(page, site, longest_url)
+        return read_web_page(page, site, limits)

@@ -1,6 +1,6 @@
 """Extracts a template when many pages of 1 MB were explored, in a process of its own.
 
-``python -m tests.support.many_pages COUNT KIND`` prints the seconds of CPU and the most memory in MB.
+``python -m tests.support.many_pages COUNT KIND`` prints seconds of CPU and the most memory in MB.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ class Command(BaseRunSpiderCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("-n", metavar="N", help="how many pages to compare it with")
+        parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -61,6 +62,7 @@ class Command(BaseRunSpiderCommand):
         from tplspider.crawl.preflight import check_crawl
         from tplspider.crawl.progress_line import ProgressLine
         from tplspider.items import CandidateSearch, PageTemplate
+        from tplspider.search.hints import NO_EVIDENCE
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -94,7 +96,9 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.start()
         progress.clear()
         if templates:
-            text = templates[0].content_html if opts.html else templates[0].content_text
+            text = _wanted(templates[0], opts)
+            if not templates[0].evidence:
+                print(f"{harmless(templates[0].key_url)}: {NO_EVIDENCE}", file=sys.stderr)
             if not _print(CONTROLS.sub("", text)):
                 self.exitcode = LOST
         else:
@@ -104,6 +108,13 @@ class Command(BaseRunSpiderCommand):
             address = harmless(without_credentials(args[0]))
             print(f"No template for {address}: {harmless(why)}", file=sys.stderr)
         self.exitcode = self.exitcode or exit_status(crawler)
+
+
+def _wanted(found: PageTemplate, opts: argparse.Namespace) -> str:
+    """What of a template is to be printed: what a reader came for, or all that is not template."""
+    if opts.html:
+        return found.content_html if opts.all else found.main_html
+    return found.content_text if opts.all else found.main_text
 
 
 def _why_none(summary: CandidateSearch) -> str:

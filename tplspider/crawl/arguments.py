@@ -47,6 +47,7 @@ class Arguments:
     summary: str = ""
     template: str = ""
     save_html: str = ""
+    witness: int = 1
     # Not an argument, but what was taken off the url.
     credentials: Credentials | None = field(default=None, repr=False)
 
@@ -59,6 +60,7 @@ class Arguments:
             scope=self.scope,
             max_loads=self.max_loads,
             max_seconds=self.max_seconds,
+            witness=self.witness,
         )
 
 
@@ -87,6 +89,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
             "max_loads", values.get("max_loads", Arguments.max_loads), at_least=0
         ),
         max_seconds=_seconds("max_seconds", values.get("max_seconds", Arguments.max_seconds)),
+        witness=int(_one_of("witness", values.get("witness", Arguments.witness), ("0", "1"))),
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),

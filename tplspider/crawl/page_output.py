@@ -20,18 +20,22 @@ from tplspider.extraction.workers import (
 )
 from tplspider.items import PageTemplate
 from tplspider.search.answer import candidates
+from tplspider.search.companions import MOST
+from tplspider.search.evidence import KEY, evidence, members
+from tplspider.search.hints import NO_EVIDENCE, joined
 from tplspider.search.wording import counted
 from tplspider.sources.kept_pages import KeptPage, KeptPages
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
 
     from tplspider.crawl.arguments import Arguments
     from tplspider.items import CandidateSearch, TemplateCandidate
+    from tplspider.search.evidence import WantedPage
     from tplspider.search.session import SearchSession
     from tplspider.web.page import Page
     from tplspider.web.web_page import WebPage
@@ -51,7 +55,7 @@ class PageOutput:
 
     def __init__(self, crawler: Crawler, *, template: bool, folder: str) -> None:
         self.crawler = crawler
-        self._template = template
+        self.wants_template = template
         self._folder = folder
         self._kept: dict[str, KeptPages] = {}  # of each search that is not over
         self._workers: ExtractionWorkers | None = None
@@ -70,7 +74,7 @@ class PageOutput:
 
     def open(self) -> None:
         """Start what extracts templates, so that it is ready when the search is over."""
-        if not self._template:
+        if not self.wants_template:
             return
         config = Config.from_crawler(self.crawler)
         self._workers = ExtractionWorkers(
@@ -84,7 +88,7 @@ class PageOutput:
 
     def keep(self, session: SearchSession, page: Page, source: WebPage) -> None:
         """Keep what *page* was read from, if it may be wanted when the search is over."""
-        if self._template or self._folder:
+        if self.wants_template or self._folder:
             self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
     async def results(
@@ -98,7 +102,9 @@ class PageOutput:
         for template in templates:
             yield template
         if session.summary:
-            yield session.summary
+            alone = any(not template.evidence for template in templates)
+            hint = joined(session.summary.hint, NO_EVIDENCE if alone else "")
+            yield replace(session.summary, hint=hint)
 
     async def templates(
         self, session: SearchSession, *, hurried: bool = False
@@ -107,19 +113,21 @@ class PageOutput:
 
         A crawl that is ended early cannot wait for long: *hurried*, there is a limit of time.
         """
-        if not self._template and not self._folder:
+        if not self.wants_template and not self._folder:
             return []
         kept = self._kept.pop(session.search_id, None) or KeptPages()
         key_url = session.summary.key_url if session.summary else session.url
         try:
-            pages, fault = await self._pages(session, kept)
             if self._folder:
-                self._save(pages, fault)
-            elif fault:
-                logger.error("The template of %s lacks pages: %s", key_url, fault)
-                count_lost(self.crawler)
-            seconds = HURRIED_SECONDS if hurried else None
-            found = await self._extract(key_url, pages, seconds)
+                self._save(*await self._read(kept, members(session)))
+            found = None
+            if self._workers:
+                pages, fault = await self._read(kept, evidence(session))
+                if fault and not self._folder:
+                    logger.error("The template of %s lacks pages: %s", key_url, fault)
+                    count_lost(self.crawler)
+                seconds = HURRIED_SECONDS if hurried else None
+                found = await self._extract(self._workers, pages, seconds)
         except ExtractionError as error:
             self.crawler.stats.set_value("tplspider/template_fault", str(error))
             defect = isinstance(error, ExtractorFailedError)
@@ -150,17 +158,14 @@ class PageOutput:
         if self._workers:
             await self._workers.close()
 
-    async def _pages(
-        self, session: SearchSession, kept: KeptPages
+    async def _read(
+        self, kept: KeptPages, wanted: Sequence[WantedPage]
     ) -> tuple[list[KeptPage], OSError | None]:
-        """The key page and the members of the best CS, by rank; and why some are not among them."""
-        search = session.search
-        if search is None:
-            return [], None
-        wanted = [(search.key_page, "")]
-        wanted += [(visit.page, visit.link.url) for visit in search.members if visit.page]
+        """Pages as they came, and why some of them are missing."""
         # The page that ended the search has kept the event loop long enough.
-        found = await run_in_thread(lambda: [kept.get(page, link) for page, link in wanted])
+        found = await run_in_thread(
+            lambda: [kept.get(each.page, each.link, each.role) for each in wanted]
+        )
         return [page for page in found if page], kept.fault if None in found else None
 
     def _save(self, pages: list[KeptPage], fault: OSError | None) -> None:
@@ -176,18 +181,23 @@ class PageOutput:
             logger.info("%s saved in %s", counted(len(pages), "page"), self._folder)
 
     async def _extract(
-        self, key_url: str, pages: list[KeptPage], seconds: float | None
+        self, workers: ExtractionWorkers, pages: list[KeptPage], seconds: float | None
     ) -> PageTemplate | None:
-        if self._workers is None:
+        if not pages or pages[0].role != KEY:
             return None
-        if len(pages) < 2 or pages[0].link:
-            logger.info("No template for %s: there is no page to compare it with", key_url)
-            return None
-        logger.info("Comparing the key page with %s", counted(len(pages) - 1, "page"))
-        key, *members = await run_in_thread(
+        logger.info("Comparing the key page with %s", counted(min(len(pages) - 1, MOST), "page"))
+        key, *others = await run_in_thread(
             lambda: [PageSource(page.url, page.html) for page in pages]
         )
-        found = await self._workers.extract(key, members, seconds=seconds)
-        if found:
+        found = await workers.extract(key, others, seconds=seconds, most=MOST)
+        if found and found.members and not found.evidence:
+            # Of an extractor that gives nothing but a template.
+            found = replace(
+                found,
+                evidence=len(found.members),
+                main_text=found.content_text,
+                main_html=found.content_html,
+            )
+        if found and found.evidence:
             logger.info("The template is %.0f%% of the key page", 100 * found.template_share)
         return found

@@ -16,7 +16,8 @@ from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -104,7 +105,7 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 
-def _template_fault(item: PageTemplate, seen: Set[str]) -> str:
+def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
     if bool(item.members) != bool(item.evidence) or (item.template_share and not item.members):
         return f"{len(item.members)} pages and evidence {item.evidence}"
     if not {identity(url) for url in item.members} <= seen:

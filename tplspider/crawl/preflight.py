@@ -41,7 +41,7 @@ def check_crawl(
     plan_outputs(in_force, arguments, spider, printed=printed)
 
 
-def search_limits(settings: BaseSettings) -> SearchLimits:
+def search_limits(settings: BaseSettings, *, for_template: bool) -> SearchLimits:
     """What the searches of a crawl may use."""
     config = Config.of(settings)
     return SearchLimits(
@@ -50,4 +50,5 @@ def search_limits(settings: BaseSettings) -> SearchLimits:
         max_nodes=config.max_search_nodes,
         longest_url=settings.getint("URLLENGTH_LIMIT"),
         runs_scripts=MIDDLEWARE in settings.getdict("DOWNLOADER_MIDDLEWARES"),
+        for_template=for_template,
     )

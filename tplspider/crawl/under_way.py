@@ -44,11 +44,11 @@ class RequestsUnderWay:
         self.enter(request)
 
     def enter(self, request: Request) -> None:
-        """Take note of the task that loads a request of ours; refuse it when its search is over."""
+        """Take note of the task that loads a request of ours; refuse it if nobody waits for it."""
         ticket = ticket_of(request)
         if ticket is None:
             return
-        if ticket.session.phase == "over":
+        if ticket.rank not in ticket.session.awaited:
             raise SearchOverError("the search is over")
         try:
             task = asyncio.current_task()

@@ -10,7 +10,7 @@ from tplspider.evaluation.labelled_site import LabelError, labelled_sites
 from tplspider.evaluation.labels import number_elements
 from tplspider.evaluation.page_choice import CHOICES, Choice, Request
 from tplspider.evaluation.scores import Score, score_elements, score_texts
-from tplspider.search.session import read_web_page
+from tplspider.search.reading import read_web_page
 from tplspider.sources.base import load_page
 from tplspider.template.extract import PageSource, compare, extract_template
 from tplspider.template.text_lines import text_lines
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tplspider.evaluation.labels import Labels
     from tplspider.evaluation.plan import Plan
     from tplspider.evaluation.text_extractors import Extractor
+    from tplspider.search.options import SearchLimits
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
     from tplspider.web.site import Site
@@ -170,10 +171,10 @@ class _SiteMeasure:
     def _request(self, size: int, max_loads: int) -> Request:
         return Request(self.site.pages, self.key, size, max_loads, self._read)
 
-    def _read(self, page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
+    def _read(self, page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
         # Many searches of one site meet the same pages, and reading one is what takes time.
         if (page.url, site) not in self._pages:
-            self._pages[page.url, site] = read_web_page(page, site, longest_url)
+            self._pages[page.url, site] = read_web_page(page, site, limits)
         return self._pages[page.url, site]
 
     def _source(self, page: WebPage) -> PageSource:

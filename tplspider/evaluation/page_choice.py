@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tplspider.search.ends import LINKS_EXHAUSTED
 from tplspider.search.events import LinkSettled
 from tplspider.search.options import SearchOptions
-from tplspider.search.session import SearchSession, read_web_page
+from tplspider.search.reading import read_web_page
+from tplspider.search.session import SearchSession
 from tplspider.search.strategies import STRATEGIES
 from tplspider.sources.base import drive, load_once
 from tplspider.sources.folder import find_file
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tplspider.search.events import Event, Listener
-    from tplspider.search.session import Reader
+    from tplspider.search.reading import Reader
     from tplspider.search.strategies import Strategy
     from tplspider.search.window import SubdigraphSearch
     from tplspider.sources.folder import FolderSite

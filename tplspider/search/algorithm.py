@@ -81,6 +81,13 @@ class Exploration:
         """Whether this is the final address of a page that is known: no need to load it."""
         return identity in self._final
 
+    def duplicate_of(self, page: Page) -> str:
+        """The address of the page that this is a duplicate of; '' for a page of its own."""
+        original = self._original_of(page)
+        if original is None:
+            return ""
+        return self.key_page.url if original == _KEY_PAGE else self._pages[original].url
+
     def missing_links(self, visit: Visit) -> Iterator[tuple[int, int]]:
         """The links that keep an explored page out of the best CS, from one rank to another.
 

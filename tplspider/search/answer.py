@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
 from tplspider.search.hints import answer_hint, joined
 from tplspider.search.hyperlink_distance import HyperlinkDistances
+from tplspider.search.witness_visit import witness_link
 from tplspider.web.links import Link
 from tplspider.web.similarity import similarity
 
@@ -67,6 +68,8 @@ def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch
         similarity=min(values, default=None),
         search_id=session.search_id,
         requested_url=session.requested_url,
+        witnesses=[witness_link(session.witness)] if session.witness else [],
+        witness_loads=1 if session.witness else 0,
     )
 
 

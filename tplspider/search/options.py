@@ -19,6 +19,7 @@ class SearchOptions:
     scope: str = "host"
     max_loads: int = 100
     max_seconds: float = 0
+    witness: int = 1  # pages that may be loaded on top, for the template
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class SearchLimits:
     """What the search may use, and what its driver can do.
 
     An address of more than *longest_url* characters is not requested (0 for no limit).
-    *runs_scripts* tells whether pages come as a browser shows them.
+    *runs_scripts* tells whether pages come as a browser shows them, *for_template* whether the
+    template of the key page is going to be extracted.
     """
 
     in_flight: int = 1
@@ -34,6 +36,7 @@ class SearchLimits:
     max_nodes: int = MAX_SEARCH_NODES
     longest_url: int = 0
     runs_scripts: bool = False
+    for_template: bool = False
 
 
 def search_id(url: str, options: SearchOptions) -> str:

@@ -10,8 +10,10 @@ from tplspider.search.ends import KEY_PAGE_UNUSABLE
 from tplspider.search.events import LinkSettled, SearchEnded, SearchStarted
 from tplspider.search.hints import key_page_hint
 from tplspider.search.options import SearchLimits, SearchOptions, search_id
+from tplspider.search.reading import read_tree, read_web_page
 from tplspider.search.strategies import STRATEGIES
 from tplspider.search.window import SubdigraphSearch
+from tplspider.search.witness_visit import WITNESS, find_witness, is_settled, settle
 from tplspider.web.addresses import identity
 from tplspider.web.answers import (
     ERROR,
@@ -25,33 +27,22 @@ from tplspider.web.answers import (
 )
 from tplspider.web.html import parse_html
 from tplspider.web.links import LinkCount, get_links
-from tplspider.web.page import Page, read_page
+from tplspider.web.page import Page
 from tplspider.web.page_faults import page_fault
 from tplspider.web.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tplspider.items import CandidateSearch
     from tplspider.search.algorithm import Visit
     from tplspider.search.events import Event, Listener
+    from tplspider.search.reading import Reader
     from tplspider.search.strategies import Strategy
     from tplspider.web.answers import Answer
+    from tplspider.web.links import Link
     from tplspider.web.web_page import WebPage
 
-    Reader = Callable[[WebPage, Site, int], Page | NoPage]
 
 logger = logging.getLogger(__name__)
-
-
-def read_web_page(page: WebPage, site: Site, longest_url: int) -> Page | NoPage:
-    """What a search on *site* takes a loaded page for."""
-    if identity(page.url) not in site:
-        return NoPage(OFFSITE_REDIRECT)
-    if fault := page_fault(page):
-        return NoPage(fault)
-    root = parse_html(page.text)
-    return read_page(root, page.url, site, page.encoding, longest=longest_url)
 
 
 class SearchSession:
@@ -81,6 +72,7 @@ class SearchSession:
         self.search_id = search_id(url, self.options)
         self.search: SubdigraphSearch | None = None  # once the key page has come
         self.summary: CandidateSearch | None = None  # once it is over
+        self.witness: Visit | None = None  # what was loaded for the template alone
         self.links = 0  # on the key page
         self.hint = ""
         self._listener = listener
@@ -88,6 +80,9 @@ class SearchSession:
         self.reader = reader
         self._site: Site | None = None
         self._announced = 0  # links that the listener knows of
+        self._wants_witness = self.options.witness > 0 and self.limits.for_template
+        self._fresh_witness: list[Visit] = []  # not handed out yet
+        self._of_key_page: list[Link] = []
 
     @property
     def phase(self) -> Literal["waiting", "running", "over"]:
@@ -106,6 +101,8 @@ class SearchSession:
         """The ranks of links that nobody has told about yet; None for the key page."""
         if not self.search or self.phase != "running":
             return [None] if self.phase == "waiting" else []
+        if self.witness:
+            return [WITNESS]
         return [visit.rank for visit in self.search.pending]
 
     def open(self, page: WebPage) -> None:
@@ -132,16 +129,18 @@ class SearchSession:
 
     def take(self) -> list[Visit]:
         """The links to load now; none when there are enough under way, or the search is over."""
-        if not self.search:
-            return []
         wanted: list[Visit] = []
-        while self.phase == "running" and not wanted and (taken := self.search.take()):
+        while self.search and self.phase == "running" and not wanted:
+            taken = self.search.take()
+            self._announce()
+            taken, self._fresh_witness = [*taken, *self._fresh_witness], []
+            if not taken:
+                break
             for visit in taken:
                 if 0 < self.limits.longest_url < len(visit.link.url):
-                    self.search.tell(visit.rank, NoPage(TOO_LONG))
+                    self.tell(visit.rank, NoPage(TOO_LONG))
                 else:
                     wanted.append(visit)
-        self._announce()
         return wanted
 
     def read(self, page: WebPage) -> Page | NoPage:
@@ -149,7 +148,7 @@ class SearchSession:
         if not self._site:
             return NoPage(ERROR)
         try:
-            return self.reader(page, self._site, self.limits.longest_url)
+            return self.reader(page, self._site, self.limits)
         except Exception:
             logger.exception("The page %s cannot be read", page.url)
             return NoPage(ERROR)
@@ -170,11 +169,13 @@ class SearchSession:
         redirect = redirect_to(target)
         if redirect.identity not in self._site:
             return NoPage(OFFSITE_REDIRECT)
+        if rank == WITNESS:
+            return redirect if self.search.has(redirect.identity) else None
         return redirect if self.search.knows(redirect.identity, rank) else None
 
     def follow(self, rank: int, target: str) -> None:
         """A link is followed to where it redirects."""
-        if self.search:
+        if self.search and rank != WITNESS:
             self.search.follow(rank, identity(target))
 
     def tell(self, rank: int | None, answer: Answer, url: str = "") -> None:
@@ -182,7 +183,10 @@ class SearchSession:
         if rank is None and isinstance(answer, NoPage):
             self.fail(answer, url)
         elif rank is not None and self.search and self.phase == "running":
-            self.search.tell(rank, answer)
+            if rank != WITNESS:
+                self.search.tell(rank, answer)
+            elif self.witness:
+                settle(self.witness, self.search, answer)
             self._announce()
 
     def stop(self, reason: str) -> None:
@@ -190,6 +194,9 @@ class SearchSession:
         if self.phase == "waiting":
             self._end(unusable(self, self.url, NOT_LOADED, reason))
         elif self.search and self.phase == "running":
+            self._wants_witness = False
+            if self.witness:
+                settle(self.witness, self.search, NoPage(NOT_LOADED))
             self.search.stop(reason)
             self._announce()
 
@@ -200,7 +207,8 @@ class SearchSession:
         links = get_links(root, page.url, site, page.encoding, count, longest=longest)
         self.links = len(links)
         self.hint = key_page_hint(root, page, site, self.links, self.limits)
-        key_page = read_page(root, page.url, site, page.encoding, longest=longest)
+        self._of_key_page = links if self._wants_witness else []
+        key_page = read_tree(root, page, site, self.limits)
         self.search = SubdigraphSearch(
             key_page,
             links,
@@ -221,7 +229,13 @@ class SearchSession:
         while self._announced < len(visits):  # a listener may stop the search
             self._announced += 1
             self._tell(LinkSettled(self, visits[self._announced - 1]))
-        if self.search.reason and self.phase == "running":
+        if not self.search.reason or self.phase != "running":
+            return
+        if self._wants_witness:
+            self._wants_witness = False
+            self.witness = find_witness(self.search, self._of_key_page)
+            self._fresh_witness = [self.witness] if self.witness else []
+        if self.witness is None or is_settled(self.witness):
             self._end(summary(self, self.search))
 
     def _end(self, end: CandidateSearch) -> None:

@@ -107,6 +107,14 @@ class SubdigraphSearch:
         """The links that keep an explored page out of the best CS, from one rank to another."""
         return self._exploration.missing_links(visit)
 
+    def has(self, identity: str) -> bool:
+        """Whether this is the final address of a page that was taken into account."""
+        return identity in self._exploration
+
+    def duplicate_of(self, page: Page) -> str:
+        """The address of the page that this is a duplicate of; '' for a page of its own."""
+        return self._exploration.duplicate_of(page)
+
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
         self._fill()

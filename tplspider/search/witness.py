@@ -14,13 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tplspider.web.html import main_body
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tplspider.web.html import Element
     from tplspider.web.links import Link
+    from tplspider.web.page import Page
 
 NAMES = 8  # so many names in the tree of a page tell its kind ...
 SAME_NAMES = 0.8  # ... by the share of them that another page has as well
@@ -156,22 +155,7 @@ def choose_witness(
     return best
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What tells the kind of a loaded page: its address, and the names in its tree."""
-
-    identity: str
-    names: frozenset[tuple[str, str]]  # tags with their classes
-
-
-def read_kind(root: Element, identity: str) -> Kind:
-    """The kind of the page with this tree."""
-    elements = main_body(root).iter("*")
-    named = ((str(element.tag), element.get("class")) for element in elements)
-    return Kind(identity, frozenset((tag, name) for tag, name in named if name))
-
-
-def needs_witness(key: Kind, explored: Iterable[Kind]) -> bool:
+def needs_witness(key: Page, explored: Iterable[Page]) -> bool:
     """Whether no explored page is of the key page's kind.
 
     A page of its kind has an address like its own, and nearly all of its names. An index of whole

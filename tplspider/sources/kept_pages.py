@@ -20,12 +20,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """A page as it came. *link* is the address that was requested, '' for the key page."""
+    """A page as it came. *link* is the address that was requested, '' for the key page.
+
+    Its *role* in the search is that of the key page, a member, an explored page, or a witness.
+    """
 
     url: str
     link: str
     encoding: str
     body: bytes
+    role: str = ""
 
     @property
     def html(self) -> str:
@@ -59,13 +63,13 @@ class KeptPages:
             return
         self._places[page] = start, len(body), source.encoding
 
-    def get(self, page: Page, link: str = "") -> KeptPage | None:
+    def get(self, page: Page, link: str = "", role: str = "") -> KeptPage | None:
         """The page as it came, if it was kept."""
         if self._file is None or page not in self._places:
             return None
         start, size, encoding = self._places[page]
         self._file.seek(start)
-        return KeptPage(page.url, link, encoding, self._file.read(size))
+        return KeptPage(page.url, link, encoding, self._file.read(size), role)
 
     def close(self) -> None:
         """Let go of all pages."""

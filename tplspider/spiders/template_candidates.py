@@ -75,7 +75,8 @@ class TemplateCandidatesSpider(Spider):
         spider.arguments = replace(spider.arguments, save_html=plan.pages)
         spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
         spider.tickets = TicketOffice(crawler, spider.account_for)
-        arguments, limits = spider.arguments, search_limits(crawler.settings)
+        arguments, for_template = spider.arguments, spider.page_output.wants_template
+        limits = search_limits(crawler.settings, for_template=for_template)
         session = SearchSession(arguments.url, arguments.options, limits, listener=spider.announce)
         session.requested_url = spider.requested_url
         spider.sessions[session.search_id] = session

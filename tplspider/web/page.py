@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.web.addresses import identity
-from tplspider.web.html import find_all, fold, string_xpath, visible_texts
+from tplspider.web.html import find_all, fold, main_body, string_xpath, visible_texts
 from tplspider.web.links import link_identities
 from tplspider.web.similarity import Outline, outline
 
@@ -28,14 +28,22 @@ class Page:
     fingerprint: bytes | None = None
     title: str = ""
     outline: Outline = field(default_factory=Outline)
+    names: frozenset[tuple[str, str]] = frozenset()  # tags with their classes, if asked for
 
 
 def read_page(
-    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+    root: Element,
+    url: str,
+    site: Site,
+    encoding: str = "utf-8",
+    *,
+    longest: int = 0,
+    with_names: bool = False,
 ) -> Page:
     """What the search needs to know of the page with this tree, loaded from *url*.
 
-    *longest* is that of :func:`~tplspider.web.links.get_links`.
+    *longest* is that of :func:`~tplspider.web.links.get_links`. *with_names*, there is also what
+    tells the kind of the page.
     """
     texts = visible_texts(root)
     return Page(
@@ -45,7 +53,14 @@ def read_page(
         fingerprint=fingerprint(fold(" ".join(texts))),
         title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
         outline=outline(root, texts),
+        names=class_names(root) if with_names else frozenset(),
     )
+
+
+def class_names(root: Element) -> frozenset[tuple[str, str]]:
+    """The tags in the body of a page that have classes, with these."""
+    named = ((str(element.tag), element.get("class")) for element in main_body(root).iter("*"))
+    return frozenset((tag, name) for tag, name in named if name)
 
 
 def fingerprint(text: str) -> bytes | None:

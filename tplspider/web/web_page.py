@@ -6,6 +6,7 @@ crawl. Tests hold it to Scrapy's own classes.
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from functools import cached_property
 from mimetypes import MimeTypes
@@ -38,6 +39,7 @@ _TEXT_ENDINGS = (
     " .text .tk .tm .ts .tsv .txt .uls .vcf .vcs .vtt .wml .wmls .wsc .wsdl .xml .xpdl .xsd .xsl"
 )
 SNIFFED = 5000  # bytes that tell what a page without a type is
+_WESTERN = frozenset({"iso8859-1", "iso8859-15", "cp1252", "ascii"})
 _BINARY = frozenset(range(32)) - frozenset(b"\0\t\n\r")
 
 
@@ -81,7 +83,18 @@ class WebPage:
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding that it declares, or that it seems to have."""
+        """The encoding that it declares, or that it seems to have.
+
+        One departure from Scrapy: a page that declares a Western encoding of single bytes and is
+        valid UTF-8, beyond ASCII, is UTF-8. Nobody writes that by chance.
+        """
+        encoding = self._declared_encoding
+        if codecs_name(encoding) in _WESTERN and is_utf8_beyond_ascii(self.body):
+            return "utf-8"
+        return encoding
+
+    @cached_property
+    def _declared_encoding(self) -> str:
         return (
             self.given_encoding
             or read_bom(self.body)[0]
@@ -94,7 +107,7 @@ class WebPage:
     def text(self) -> str:
         """The body, decoded. Raises LookupError or UnicodeError where that cannot be done."""
         encoding = self.encoding
-        if "_guessed" in self.__dict__:
+        if "_guessed" in self.__dict__ and encoding == self._guessed[0]:
             return self._guessed[1]
         return html_to_unicode(f"charset={encoding}", self.body)[1]
 
@@ -117,6 +130,25 @@ class WebPage:
             names = [part.split("=")[1].strip("\"'") for part in parts if "=" in part]
             kind = _kind_of_file(names[0]) if names else ""
         return kind
+
+
+def codecs_name(encoding: str) -> str:
+    """One name for all names of an encoding."""
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        return encoding
+
+
+def is_utf8_beyond_ascii(data: bytes) -> bool:
+    """Whether this is UTF-8, and more than ASCII."""
+    if data.isascii():
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def is_text(data: bytes) -> bool:

@@ -80,7 +80,7 @@ def _names(pages: Iterable[KeptPage]) -> Iterator[tuple[str, KeptPage]]:
 
 def _write_page(place: Path, temporary: str, page: KeptPage, name: str) -> dict[str, str]:
     _write(place / temporary, page.body)
-    row = {"role": "member" if page.link else "key", "url": page.url}
+    row = {"role": page.role, "url": page.url}
     if page.link:
         row["link"] = page.link
     return row | {"encoding": page.encoding, "file": name, "temporary": temporary}
