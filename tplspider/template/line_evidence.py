@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tplspider.template.page_lines import letters
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tplspider.template.element_text import ElementTexts
     from tplspider.template.page_lines import Line
@@ -72,14 +74,14 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     """Whether a page has enough of the key page's lines to tell something about it."""
-    return _shared(map(_size, lines), [line.names for line in lines], found) >= LEAST
+    return _shared(lines, [line.names for line in lines], found) >= LEAST
 
 
-def _shared(sizes: Iterable[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
+def _shared(lines: list[Line], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
     return sum(
-        size
-        for size, which in zip(sizes, names, strict=True)
+        _size(line)
+        for line, which in zip(lines, names, strict=True)
         if which[0] in found or (len(which) > 1 and any(name in found for name in which))
     )
 
@@ -94,14 +96,13 @@ def _line_weights(
 
     Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
     """
-    sizes = [_size(line) for line in lines]
-    shared = [_shared(sizes, names, found) for found in found_lines]
+    shared = [_shared(lines, names, found) for found in found_lines]
     most = max(shared) or 1
     return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
 
 
 def _size(line: Line) -> int:
-    return sum(map(str.isalnum, line.text)) + (LINK if line.link else 0)
+    return letters(line.text) + (LINK if line.link else 0)
 
 
 def _common(  # noqa: PLR0917 - as above

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
+from tplspider.template.page_lines import letters
 from tplspider.template.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _kept(
 
 def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
     """Of each line of the page's own, whether it is a leftover."""
-    sizes = [sum(map(str.isalnum, line.text)) for line in lines]
+    sizes = [letters(line.text) for line in lines]
     in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
     is_list = 2 * in_links > sum(sizes)
     weights = [

@@ -25,6 +25,11 @@ _HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
 _WORD = re.compile(r"\w")
 
 
+def letters(text: str) -> int:
+    """How many letters and digits there are."""
+    return sum(map(str.isalnum, text))
+
+
 class Line(NamedTuple):
     """What stands between two ends of a line.
 
