@@ -49,13 +49,22 @@ TEMPLATE = PageTemplate(
     content_text="x",
     not_template=["/html/body/p[1]"],
     template_share=0.5,
+    evidence=2,
 )
+
+
+def row_of(item: TemplateCandidate) -> ExploredLink:
+    return {
+        "rank": item.rank, "link": item.link, "url": item.url,
+        "outcome": "page", "reason": "", "missing": [],
+    }  # fmt: skip
 
 
 @pytest.fixture
 def pipeline() -> ValidationPipeline:
     crawler = get_crawler(TemplateCandidatesSpider)
     pipeline: ValidationPipeline = build_from_crawler(ValidationPipeline, crawler)
+    pipeline.search_ended(replace(SUMMARY, explored=[row_of(FIRST), row_of(SECOND)]))
     return pipeline
 
 
@@ -75,8 +84,10 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
         ([replace(FIRST, similarity=1.01)], "similarity=1.01 is not from 0 to 1"),
         ([replace(FIRST, similarity=float("nan"))], "similarity=nan is not from 0 to 1"),
-        ([replace(TEMPLATE, members=[])], "no other page tells of"),
-        ([FIRST, TEMPLATE], "its members are not the candidates"),
+        ([replace(TEMPLATE, members=[])], "0 pages and evidence 2"),
+        ([replace(TEMPLATE, members=[], evidence=0)], "0 pages and evidence 0"),
+        ([replace(TEMPLATE, evidence=0)], "2 pages and evidence 0"),
+        ([replace(TEMPLATE, members=[FIRST.url, KEY + "z"])], "neither explored pages nor witn"),
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],
 )

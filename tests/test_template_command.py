@@ -62,22 +62,26 @@ def test_a_reader_that_stops_early(serve: Callable[..., FixtureServer]) -> None:
     assert process.wait(60) == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        (b"<a href=/missing>x</a>", "no page that shares it was found with 2 loads"),
-        (b"<p>Alone</p>", "the page cannot be used (no-links)"),
-    ],
-)
-def test_no_template(
-    serve: Callable[..., FixtureServer], tmp_path: Path, key: bytes, words: str
-) -> None:
-    server = serve("menu", routes_of({"": key, "x": b"<p>no way back</p>"}))
-    done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
+def test_no_template(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu")
+    done = run_scrapy("template", f"{server.url}/missing", folder=tmp_path)
     assert (done.code, done.stdout) == (1, "")
     # The log may have a warning of its own, before.
-    assert f"No template for {server.url}/: {words}" in done.log.splitlines()[-1]
+    words = f"No template for {server.url}/missing: the page cannot be used (http-404)"
+    assert words in done.log.splitlines()[-1]
     assert "Traceback" not in done.log
+
+
+@pytest.mark.parametrize("key", [b"<a href=/missing>x</a><p>Alone</p>", b"x<p>Alone</p>"])
+def test_a_page_by_itself(serve: Callable[..., FixtureServer], tmp_path: Path, key: bytes) -> None:
+    """There is always an answer, and a line that tells what it is worth."""
+    server = serve("menu", routes_of({"": key}))
+    done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
+    assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
+    assert done.log.splitlines()[-1] == (
+        f"{server.url}/: no other page tells anything about the template:"
+        " all of the key page is content"
+    )
 
 
 def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:

@@ -125,27 +125,36 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
     elements(tmp_path / "html" / "key.html", manifest[0]["encoding"], expected["not_template"])
 
 
-NO_TEMPLATE = {
-    "no page": (b"<a href=/missing>x</a>", "ok", "there is no page to compare it with"),
-    "no link": (b"<p>Alone</p>", "no-links", "there is no page to compare it with"),
+ALONE = {
+    "no page": (b"<a href=/missing>x</a><p>Alone</p>", "ok"),
+    "no link": (b"x<p>Alone</p>", "no-links"),
 }
 
 
-@pytest.mark.parametrize("case", NO_TEMPLATE)
-def test_no_template(
+@pytest.mark.parametrize("case", ALONE)
+def test_a_page_by_itself(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path, case: str
 ) -> None:
-    key, outcome, words = NO_TEMPLATE[case]
-    server = serve("menu", routes_of({"": key, "a": b"<p>no way back</p>"}))
-    done = crawl(server.url + "/", template=tmp_path / "t.csv", save_html=tmp_path / "html")
+    key, outcome = ALONE[case]
+    server = serve("menu", routes_of({"": key}))
+    done = crawl(server.url + "/", template=tmp_path / "t.json", save_html=tmp_path / "html")
     assert done.code == 0
     assert "Traceback" not in done.log
     assert done.summary["key_outcome"] == outcome
-    assert "tplspider/template_share" not in done.stats
-    (line,) = [line for line in done.log.splitlines() if "No template for" in line]
-    assert words in line
-    assert (tmp_path / "t.csv").read_text().splitlines() == [",".join(FIELDS)]
+    assert "no other page tells anything about the template" in done.summary["hint"]
+    found = template_of(tmp_path / "t.json")
+    assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
+    assert (found["template_share"], found["template_html"]) == (0, "")
+    assert found["content_text"].split() == found["main_text"].split() == ["x", "Alone"]
     assert (tmp_path / "html" / "key.html").read_bytes() == key
+
+
+def test_without_a_page_there_is_no_template(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    done = crawl(serve("menu").url + "/missing", template=tmp_path / "t.csv")
+    assert done.code == 0
+    assert (tmp_path / "t.csv").read_text().splitlines() == [",".join(FIELDS)]
 
 
 def test_a_page_without_evidence(

@@ -92,10 +92,11 @@ def is_utf8(body: bytes) -> bool:
         ("iso-8859-1", b"plain", "plain"),
     ],
 )
-@pytest.mark.parametrize("in_header", [True, False])
+@pytest.mark.parametrize("place", ["header", "page"])
 def test_utf_8_that_is_declared_as_something_western(
-    declared: str, body: str | bytes, text: str, in_header: bool
+    declared: str, body: str | bytes, text: str, place: str
 ) -> None:
+    in_header = place == "header"
     data = body.encode() if isinstance(body, str) else body
     headers = {"content-type": f"text/html; charset={declared}"} if in_header else {}
     start = b"" if in_header else f"<meta charset={declared}>".encode()

@@ -92,7 +92,7 @@ CHARSETS = [
         "/shift-jis.html", "duplicate-of /japanese.html", text(JAPANESE, "shift_jis", "Shift_JIS")
     ),
     Trap("/shift-jis-undeclared.html", "page", text(JAPANESE[::-1], "shift_jis")),
-    Trap("/charset-lies.html", "page", text(JAPANESE, "utf-8", "us-ascii")),
+    Trap("/charset-lies.html", "duplicate-of /japanese.html", text(JAPANESE, "utf-8", "us-ascii")),
     Trap("/charset-unknown.html", "page", text("Unknown", "utf-8", "x-unknown")),
     # Python knows these names, but not as character sets, or not for reading text.
     Trap("/charset-zlib.html", "bad-response", text("zlib", "utf-8", "zlib")),

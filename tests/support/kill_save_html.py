@@ -25,7 +25,16 @@ CHANGES = {"open", "write", "__exit__", "close", "link", "rename", "replace", "u
 def pages_of(run: str, members: int) -> list[KeptPage]:
     """The pages of a run, whose bodies tell which one it is."""
     links = ["", *(f"http://x/{run}/{number}" for number in range(1, members + 1))]
-    return [KeptPage(f"http://x/{link}", link, "utf-8", f"{run} {link}".encode()) for link in links]
+    return [
+        KeptPage(
+            f"http://x/{link}",
+            link,
+            "utf-8",
+            f"{run} {link}".encode(),
+            "member" if link else "key",
+        )
+        for link in links
+    ]
 
 
 def save_and_die(folder: Path, pages: list[KeptPage], moment: int) -> bool:

@@ -32,6 +32,9 @@ def old_manifest_name(run: str) -> str:
     return temporary_name(run, _OLD_MANIFEST)
 
 
+ROLES = ("key", "member", "witness")
+
+
 @dataclass(frozen=True)
 class SavedFolder:
     """The names in a folder, by what they are to us."""
@@ -98,7 +101,7 @@ def is_plain_file(path: Path) -> bool:
 
 
 def _is_row(row: object) -> bool:
-    if not isinstance(row, dict) or row.get("role") not in ("key", "member"):
+    if not isinstance(row, dict) or row.get("role") not in ROLES:
         return False
     name = row.get("file")
     return isinstance(name, str) and bool(_PLAIN.fullmatch(name) or _TEMPORARY.fullmatch(name))

@@ -1,0 +1,184 @@
+"""The witness: one more page that a crawl loads for the template, and what that changes."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support.crawls import Crawl, FixtureServer
+    from tplspider.demo.server import Handler
+
+MENU = "".join(
+    f"<li><a href=/news/2019/{name}.html>{name}</a></li>" for name in ("one", "two", "three")
+)
+NAMES = ("one", "two", "three")
+KEY, SIBLING = "/news/2019/on-cranes.html", "/news/2018/on-herons.html"
+
+
+def article(title: str, body: str) -> bytes:
+    """A page with what every article has, and no page of the menu."""
+    classes = "".join(f'<i class="c{number}">{number}</i>' for number in range(9))
+    return (
+        f"<!DOCTYPE html><title>{title}</title><ul>{MENU}</ul>"
+        f"<h1>{title}</h1><p>{body}</p>{classes}"
+        f"<div class=share>Tell your friends about it, and theirs</div>"
+        f"<p><a href={KEY}>cranes</a> <a href={SIBLING}>herons</a></p>"
+    ).encode()
+
+
+def page(name: str) -> bytes:
+    return f"<!DOCTYPE html><title>{name}</title><ul>{MENU}</ul><p>All about {name}.</p>".encode()
+
+
+def give(body: bytes) -> Callable[[Handler], object]:
+    return lambda request: request.answer(200, body, Content_Type="text/html")
+
+
+ROUTES = {
+    KEY: give(article("On cranes", "Cranes are birds, and some of them are machines.")),
+    SIBLING: give(article("On herons", "A heron stands where it likes, and on one leg.")),
+    **{f"/news/2019/{name}.html": give(page(name)) for name in NAMES},
+}
+
+
+def robots(request: Handler) -> None:
+    request.answer(200, f"User-agent: *\nDisallow: {SIBLING}\n".encode(), Content_Type="text/plain")
+
+
+@pytest.fixture
+def run(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> Callable[..., tuple[Crawl, FixtureServer, Any]]:
+    def run(
+        routes: dict[str, Any] | None = None, settings: dict[str, str] | None = None, **given: Any
+    ) -> tuple[Crawl, FixtureServer, Any]:
+        server = serve("alone", {**ROUTES, **(routes or {})})
+        file = tmp_path / "t.json"
+        done = crawl(server.url + KEY, settings, template=file, **{"n": 3, **given})
+        assert done.code == 0, done.log
+        assert "Traceback" not in done.log
+        (template,) = json.loads(file.read_bytes())
+        return done, server, template
+
+    return run
+
+
+@pytest.mark.quick
+def test_a_page_of_the_kind_is_loaded_last(
+    run: Callable[..., tuple[Crawl, FixtureServer, Any]], tmp_path: Path
+) -> None:
+    done, server, template = run(save_html=tmp_path / "html")
+    summary = done.summary
+    assert summary["complete"]
+    assert server.pages_asked[-1] == SIBLING
+    assert (summary["loads"], summary["witness_loads"]) == (4, 1)
+    url = server.url + SIBLING
+    assert summary["witnesses"] == [{"link": url, "url": url, "outcome": "page", "reason": ""}]
+    assert url not in [row["url"] for row in summary["explored"]]
+    assert url in template["members"]
+    assert template["evidence"] == 4
+    assert "Cranes are birds" in template["main_text"]
+    assert template["title"] == "On cranes"
+    manifest = json.loads((tmp_path / "html" / "manifest.json").read_bytes())
+    assert [row["role"] for row in manifest] == ["key", *["member"] * 3, "witness"]
+    assert manifest[-1]["url"] == url
+
+
+def test_without_it_nothing_else_changes(
+    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
+) -> None:
+    with_it, server, _ = run()
+    rows = with_it.candidates
+    without, other, template = run(witness=0)
+    assert SIBLING not in other.pages_asked
+    assert (without.summary["witnesses"], without.summary["witness_loads"]) == ([], 0)
+    assert template["evidence"] == 3
+
+    def plain(row: dict[str, Any], site: str) -> dict[str, Any]:
+        return json.loads(json.dumps({**row, "search_id": ""}).replace(site, ""))  # type: ignore[no-any-return]
+
+    assert [plain(row, server.url) for row in rows] == [
+        plain(row, other.url) for row in without.candidates
+    ]
+
+
+def to(target: str) -> Callable[[Handler], object]:
+    return lambda request: request.answer(302, Location=target)
+
+
+@pytest.mark.parametrize(
+    ("routes", "outcome", "reason"),
+    [
+        ({SIBLING: lambda request: request.answer(404)}, "none", "http-404"),
+        ({SIBLING: to("http://other.example.org/")}, "none", "offsite-redirect"),
+        ({SIBLING: to("/news/2019/one.html")}, "duplicate", "duplicate-of URL/news/2019/one.html"),
+        ({SIBLING: to(KEY)}, "duplicate", "key-page"),
+        ({"/robots.txt": robots}, "none", "robots"),
+    ],
+)
+def test_one_that_fails_costs_one_load(
+    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
+    routes: dict[str, Any],
+    outcome: str,
+    reason: str,
+) -> None:
+    done, server, template = run(routes)
+    (row,) = done.summary["witnesses"]
+    assert (row["outcome"], row["reason"]) == (outcome, reason.replace("URL", server.url))
+    assert (done.summary["loads"], done.summary["witness_loads"]) == (4, 1)
+    assert done.finish_reason == "complete_subdigraph"
+    assert template["evidence"] == 3
+
+
+def test_it_is_within_the_budget(run: Callable[..., tuple[Crawl, FixtureServer, Any]]) -> None:
+    done, server, _ = run(max_loads=4)
+    assert done.summary["complete"]
+    assert done.summary["witnesses"] == []
+    assert SIBLING not in server.pages_asked
+
+
+def test_time_is_up_while_it_is_loaded(
+    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
+) -> None:
+    def hang(request: Handler) -> None:
+        time.sleep(20)
+
+    started = time.monotonic()
+    done, server, template = run({SIBLING: hang}, max_seconds=4)
+    assert time.monotonic() - started < 15
+    assert server.pages_asked[-1] == SIBLING
+    assert done.summary["reason"] == "complete_subdigraph"
+    assert [row["reason"] for row in done.summary["witnesses"]] == ["not-loaded"]
+    assert template["evidence"] == 3
+
+
+def test_templates_are_the_same_at_every_number_in_flight(
+    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
+    serve: Callable[..., FixtureServer],
+    crawl: Callable[..., Crawl],
+    tmp_path: Path,
+) -> None:
+    server = serve("alone", ROUTES)
+    found = set()
+    for in_flight in ("1", "4", "8"):
+        file = tmp_path / f"t{in_flight}.json"
+        crawl(server.url + KEY, {"TPLSPIDER_IN_FLIGHT": in_flight}, template=file)
+        found.add(file.read_bytes())
+    assert len(found) == 1
+    assert b"on-herons" in found.pop()
+
+
+def test_none_without_a_template(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("alone", ROUTES)
+    done = crawl(server.url + KEY)
+    assert SIBLING not in server.pages_asked
+    assert done.summary["witness_loads"] == 0
