@@ -98,7 +98,7 @@ XHTML = """<?xml version="1.0" encoding="utf-8"?>
 
 
 class Menu:
-    """Gives the menu, compressed, to who has the cookie of the key page."""
+    """Gives the menu, compressed, to whoever has the cookie of the key page."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bytes, Message]] = []

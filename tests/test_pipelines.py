@@ -75,7 +75,7 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
         ([replace(FIRST, similarity=1.01)], "similarity=1.01 is not from 0 to 1"),
         ([replace(FIRST, similarity=float("nan"))], "similarity=nan is not from 0 to 1"),
-        ([replace(TEMPLATE, members=[])], "no other page tells of"),
+        ([replace(TEMPLATE, members=[])], "a template, but no page that shares it"),
         ([FIRST, TEMPLATE], "its members are not the candidates"),
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],

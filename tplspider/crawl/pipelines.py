@@ -96,7 +96,7 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
 
 def _template_fault(item: PageTemplate, seats: Mapping[str, int]) -> str:
     if not item.members:
-        return "a template that no other page tells of"
+        return "a template, but no page that shares it"
     if not {identity(url) for url in item.members} <= seats.keys():
         return "its members are not the candidates"
     if not 0 <= item.template_share <= 1:

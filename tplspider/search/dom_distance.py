@@ -29,7 +29,7 @@ def dom_distance(a: Element, b: Element) -> int:
 class _LinkTree:
     """The DOM reduced to some elements, given in document order, and to where their paths part.
 
-    An element with none of the others below it is a leaf and no node: all that is kept of a leaf
+    An element with none of the others below it is a leaf, not a node: all that is kept of a leaf
     is its anchor, the node it hangs from, and its drop, the number of edges between the two.
     """
 

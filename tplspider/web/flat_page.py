@@ -59,7 +59,7 @@ class FlatPage:
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     """The page with this tree, loaded from *url*."""
-    # Lists of one thing each, each made at one go: there may be ten thousands of elements.
+    # Lists of one thing each, each made in one go: there may be tens of thousands of elements.
     nodes = list(main_body(root).iter())
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))

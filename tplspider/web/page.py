@@ -49,5 +49,5 @@ def read_page(
 
 
 def fingerprint(text: str) -> bytes | None:
-    """A short stand-in for a page's text; None for no text, which makes no page a duplicate."""
+    """A short stand-in for a page's text; None for no text: such pages are not duplicates."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() if text else None

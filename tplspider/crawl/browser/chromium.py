@@ -1,4 +1,4 @@
-"""Chromium, for the browser profile: without a network, and never waited for without end."""
+"""Chromium, for the browser profile: without a network, and never waited for indefinitely."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 
 # A page with fewer links than the smallest menu may get one yet: it is waited for to the end.
 FEW_LINKS = 3
-# Seconds that Chromium gets to start or to open a page, on a busy machine; and those for what takes
-# it no time, before it counts as stuck.
+# Seconds that Chromium gets to start or to open a page, on a busy machine; and for what should take
+# it no time at all, before it counts as stuck.
 START = 30
 PATIENCE = 5
 
@@ -116,7 +116,7 @@ class Chromium:
                     async with asyncio.timeout(START):
                         self._browser = await self._start()
                 except Exception as error:
-                    self._fault = error  # there is no use in trying again for every page
+                    self._fault = error  # there is no point in trying again for every page
                     raise
             return self._browser
 

@@ -1,6 +1,6 @@
 """Pages as their scripts make them: the middleware of the browser profile.
 
-Scrapy loads every page as ever, so robots.txt, redirects, addresses, sizes and the pace are minded
+Scrapy loads every page as ever, so robots.txt, redirects, addresses, sizes and the pace are handled
 as they are without a browser. Chromium is handed what came. It has no network of its own: what the
 scripts of a page ask for goes through Scrapy as well.
 """

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     Load = Callable[[Part, Response], Awaitable[Response]]
 
-# What scripts may ask for: so many parts a page, so many at a time, and no images, fonts or frames.
+# What the scripts of a page may ask for: so many parts in all, so many at a time, and no images,
+# fonts or frames.
 MAX_PARTS = 200
 PARTS_AT_ONCE = 4
 LOADED = frozenset({"script", "xhr", "fetch"})
@@ -87,7 +88,7 @@ class Parts:
 
 
 def may_load(part: Part, page: Response) -> bool:
-    """Whether a part of *page* may be loaded: scripts and data, and none from private addresses."""
+    """Whether a part of *page* may be loaded: scripts and data, never from private addresses."""
     return (
         part.resource_type in LOADED
         and part.method in {"GET", "POST"}
