@@ -14,6 +14,7 @@ from scrapy.utils.misc import load_object
 
 from tplspider.crawl.browser.subresources import Parts
 from tplspider.crawl.setting_values import seconds
+from tplspider.web.script_menu import SMALLEST_MENU
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A page with fewer links than the smallest menu may get one yet: it is waited for to the end.
-FEW_LINKS = 3
 # Seconds that Chromium gets to start or to open a page, on a busy machine; and for what should take
 # it no time at all, before it counts as stuck.
 START = 30
@@ -102,7 +101,8 @@ class Chromium:
             now = (links, parts.asked)
             if now != before or parts.under_way or not complete:
                 before, since = now, clock()
-            elif links >= FEW_LINKS and clock() - since >= self.quiet:
+            # A page with fewer links than the smallest menu may still get one: it has all the wait.
+            elif links >= SMALLEST_MENU and clock() - since >= self.quiet:
                 return
             await asyncio.sleep(_POLL)
 
