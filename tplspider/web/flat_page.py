@@ -149,15 +149,15 @@ def _read_links(page: FlatPage, url: str) -> None:
     """Find out where the links, images and frames of a page lead."""
     targets = Targets(page.elements[0], url)
     known: dict[str, tuple[str, str]] = {}
-    for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
-        raw = page.elements[number].get(_ADDRESS[page.tags[number]])
+    named = [(number, _ADDRESS[tag]) for number, tag in enumerate(page.tags) if tag in _ADDRESS]
+    for number, attribute in named:
+        raw = page.elements[number].get(attribute)
         if raw is None:
             continue
         address, _, fragment = raw.strip().partition("#")
-        found = known.get(address)
-        if found is None:
-            found = known[address] = targets.of(address)
-        link, page.targets[number] = found
+        if address not in known:
+            known[address] = targets.of(address)
+        link, page.targets[number] = known[address]
         page.links[number] = link + fragment if link.endswith("#") else link
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
-from tplspider.crawl.browser.subresources import Parts
+from tplspider.crawl.browser.subresources import Subresources
 from tplspider.crawl.setting_values import seconds
 from tplspider.web.script_menu import SMALLEST_MENU
 
@@ -66,29 +66,29 @@ class Chromium:
 
     async def render(self, response: HtmlResponse, load: Load) -> str:
         """The page once its scripts have run and no more links appear, or the wait is over."""
-        parts = Parts(response, load)
+        subresources = Subresources(response, load)
         browser = await self._started()
         context = None
         try:
             async with asyncio.timeout(START):
                 context = await browser.new_context(service_workers="block", accept_downloads=False)
-                await context.route("**/*", parts.answer)
+                await context.route("**/*", subresources.answer)
                 page = await context.new_page()
                 await page.goto(response.url, wait_until="commit")
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.wait):
-                    await self._settle(page, parts)
+                    await self._settle(page, subresources)
             async with asyncio.timeout(PATIENCE):
                 html: str | None = await page.evaluate(_HTML, self._limit)
         finally:
-            parts.stop()
+            subresources.stop()
             if context:
                 await self._discard(context)
         if html is None:
             raise ValueError("its scripts make it too large")
         return html
 
-    async def _settle(self, page: Page, parts: Parts) -> None:
+    async def _settle(self, page: Page, subresources: Subresources) -> None:
         """Wait until nothing is under way and the number of links has not changed for a while."""
         error: type[Exception] = import_module("playwright.async_api").Error
         clock = asyncio.get_running_loop().time
@@ -98,8 +98,8 @@ class Chromium:
             complete, links = False, 0
             with suppress(error):  # a script may put another document in the place of the first
                 complete, links = await page.evaluate(_STATE)
-            now = (links, parts.asked)
-            if now != before or parts.under_way or not complete:
+            now = (links, subresources.asked)
+            if now != before or subresources.under_way or not complete:
                 before, since = now, clock()
             # A page with fewer links than the smallest menu may still get one: it has all the wait.
             elif links >= SMALLEST_MENU and clock() - since >= self.quiet:
