@@ -26,7 +26,7 @@ DENSE_BOUND = 20
 
 
 def words(random: Random, count: int) -> str:
-    """So many words."""
+    """That many words."""
     return " ".join(random.choices(WORDS, k=count))
 
 

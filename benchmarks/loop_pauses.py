@@ -1,7 +1,7 @@
 """What making a template costs a crawl: pauses of its event loop, time and memory.
 
 Crawls of pages of 1 MB, in turns without a template, with one made by a worker, and with one made
-in the crawl's own process. ``python -m benchmarks.loop_pauses 15`` takes so many turns.
+in the crawl's own process. ``python -m benchmarks.loop_pauses 15`` takes that many turns.
 """
 
 from __future__ import annotations

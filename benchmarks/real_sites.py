@@ -1,6 +1,6 @@
 """Crawls of real websites, each beside a literal reading of the definitions.
 
-    python benchmarks/real_sites.py FOLDER [FOLDER ...] [--sizes 1-8] [--pages 3] [--jobs 2]
+    python -m benchmarks.real_sites FOLDER [FOLDER ...] [--sizes 1-8] [--pages 3] [--jobs 2]
 
 Each FOLDER is the document root of a website: a manual as a distribution packages it, a mirror.
 It is served on loopback, and some of its pages are taken as key pages. For each key page and size,

@@ -2,9 +2,9 @@
 
     python -m benchmarks.similarity --corpus DIR
 
-prints the deciles of the similarity of members, of explored pages that are no members, and of pages
-of other sites, over the key pages of a labelled corpus. The pages of other sites are read as if
-their paths were on the key page's site, so that links can be the same by chance: sites that one
+prints the deciles of the similarity of members, of explored pages that are not members, and of
+pages of other sites, over the key pages of a labelled corpus. The pages of other sites are read as
+if their paths were on the key page's site, so that links can be the same by chance: sites that one
 generator made share more than strangers do.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SIZE = 3
 OF_OTHERS = 10  # pages of each other site
-KINDS = ("members", "explored, no members", "pages of other sites")
+KINDS = ("members", "explored, not members", "pages of other sites")
 
 
 def similarities(

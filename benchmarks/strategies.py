@@ -2,11 +2,11 @@
 
     python -m benchmarks.strategies [--corpus DIR ...] [--roots FOLDER ...] [--size 3] [--http]
 
-On each corpus of labelled sites (see README.md) the mean loads and F1 of ``paper``, of ``guided``,
-and of ``guided`` without one of its signs. Each of the --roots is the document root of a website,
-such as a manual as a distribution packages it: its index page and three others at even distances
-are key pages, and the loads of ``paper`` and ``guided`` are compared. Files are read as they are;
-with --http the index pages are crawled by the spider, too, over loopback.
+On each corpus of labelled sites (see docs/evaluation.md): the mean loads and F1 of ``paper``, of
+``guided``, and of ``guided`` without one of its signs. Each of the --roots is the document root of
+a website, such as a manual as a distribution packages it: its index page and three others at even
+distances are key pages, and the loads of ``paper`` and ``guided`` are compared. Files are read as
+they are; with --http the index pages are crawled by the spider, too, over loopback.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tplspider.sources.folder import FolderSite
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What is added to a link's score, by the names of the numbers in tplspider/strategies/guided.py.
+# What is added to a link's score, by the names of the numbers in search/strategies/guided.py.
 SIGNS = {
     "evidence of loaded pages": ("EVIDENCE",),
     "density of links (entries of the block)": ("ENTRIES",),

@@ -1,1 +1,1 @@
-"""Settings of the project, a profile a module."""
+"""Settings of the project: each module is a profile."""

@@ -79,7 +79,7 @@ class _Loaded:
         self._linked_by: list[int] = []  # how many of the others link to each, and the key page
         self.pages: list[Visit] = []
         # Of each link, the pages that have it. A page counts for as much as it is linked by the
-        # others: one that nobody links to can be in no complete subdigraph.
+        # others: one that nobody links to cannot be in a complete subdigraph.
         self.evidence = [0] * len(links)
 
     def read(self, visits: Sequence[Visit]) -> None:

@@ -98,7 +98,7 @@ XHTML = """<?xml version="1.0" encoding="utf-8"?>
 
 
 class Menu:
-    """Gives the menu, compressed, to who has the cookie of the key page."""
+    """Gives the menu, compressed, to whoever has the cookie of the key page."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bytes, Message]] = []
@@ -223,8 +223,8 @@ LOCAL = Response("http://site.example/", ip_address=ip_address("127.0.0.1"))
 def test_what_may_be_loaded(
     kind: str, method: str, url: str, page: Response, *, expected: bool
 ) -> None:
-    part: Any = SimpleNamespace(resource_type=kind, method=method, url=url)
-    assert may_load(part, page) is expected
+    wanted: Any = SimpleNamespace(resource_type=kind, method=method, url=url)
+    assert may_load(wanted, page) is expected
 
 
 @pytest.mark.parametrize(

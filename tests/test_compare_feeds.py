@@ -33,7 +33,7 @@ BEFORE = {
 
 
 def test_examples_of_feeds_without_fields() -> None:
-    assert doctest.testmod(feed_fields) == (0, 5)
+    assert doctest.testmod(feed_fields) == (0, 6)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -207,7 +207,7 @@ def test_the_same_answer_from_the_http_cache(
     [
         ((), "no key page"),
         (("url=ftp://127.0.0.1/",), "ftp: is neither http nor https"),
-        (("url=http://a b/",), "is no valid host name or address"),
+        (("url=http://a b/",), "is not a valid host name or address"),
         (("url=http://[::1/",), "cannot be parsed"),
         (("url=SITE", "n=0"), "n='0': expected a whole number, 1 or more"),
         (("url=SITE", "n=2.5"), "n='2.5'"),

@@ -28,7 +28,7 @@ MENU = "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href=/moved>C</a></ul
 
 
 class ClosedSite:
-    """A site that lets in who knows the password. *headers* has those of each request, by path."""
+    """A site with a password. *headers* has those of each request, by path."""
 
     def __init__(self, more: dict[str, Answer] | None = None) -> None:
         self.headers: dict[str, dict[str, str]] = {}

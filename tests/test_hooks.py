@@ -161,7 +161,7 @@ def test_every_end_is_accounted_for(
     # One retry, and one of the chain that leads to robots.txt's other side.
     assert server.pages_asked.count("/failing") == 2
     assert "/private/other" not in server.pages_asked
-    # The address that differs by its fragment, and those that are no links, were never tried.
+    # The address that differs by its fragment, and those that are not links, were never tried.
     assert server.pages_asked.count("/moved") == 1
     assert summary["links"] == len(EXPECTED)
     skipped = {name: count for name, count in done.stats.items() if "skipped" in name}

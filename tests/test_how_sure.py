@@ -1,4 +1,4 @@
-"""What a crawl tells of its answer: how sure it is, and why there is none."""
+"""What a crawl tells of its answer: how sure it is, or why there is none."""
 
 from __future__ import annotations
 

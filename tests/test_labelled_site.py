@@ -126,7 +126,7 @@ def test_whatever_stands_around_labels(around: str, other: str) -> None:
         if not other
         else f"<i>{around}<p class='{other[0]}'>{around}</p>"
     )
-    # After an angle bracket it may be no tag at all, but part of a value or a comment.
+    # After an angle bracket it may not be a tag at all, but part of a value or a comment.
     assert bare.decode() in ((was, page) if "<" in around else (was,))
 
 
@@ -135,7 +135,6 @@ def test_what_the_labels_say() -> None:
     assert tags(LABELLED, labels.counted) == "body nav a a main h1 div p b".split()
     assert tags(LABELLED, labels.template) == ["body", "nav", "a", "main"]
     assert tags(LABELLED, labels.main_content) == ["main"]
-    assert labels.elements == 16
 
 
 def test_numbers_are_the_same_without_labels() -> None:
@@ -241,7 +240,7 @@ def test_a_site_that_cannot_be_used(tmp_path: Path, site: str, key_path: str, li
 
 def test_a_table_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "sites.tsv").write_text("site,key_path\n")
-    with pytest.raises(CorpusError, match="expected columns site and key_path, divided by tabs"):
+    with pytest.raises(CorpusError, match="expected columns site and key_path, separated by tabs"):
         list(labelled_sites(tmp_path))
 
 

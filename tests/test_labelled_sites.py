@@ -130,7 +130,7 @@ def test_labels_that_make_no_sense_are_refused() -> None:
         labelled(("<p>One</p>", "<p>One</p>", ""))
     with pytest.raises(LabelError, match="no main menu"):
         label(page("A", BODY[0]), page("A", BODY[1]), page("A", BODY[2]))
-    with pytest.raises(LabelError, match="of the text is no template"):
+    with pytest.raises(LabelError, match="of the text is not template"):
         labelled(tuple(text.replace("Grey", "grey " * 2000) for text in BODY))  # type: ignore[arg-type]
     with pytest.raises(LabelError, match="a mark is left"):
         label(*(page("Zqtitle", text, a="Zqmenua ") for text in BODY))

@@ -89,7 +89,7 @@ def test_one_that_cannot_be_loaded(serve: Serve, tmp_path: Path) -> None:
 
 
 def test_others_have_one_of_their_own(serve: Serve, tmp_path: Path) -> None:
-    """A site may give another robots.txt to who comes under another name."""
+    """A site may give another robots.txt to those who come under another name."""
     agents: list[str] = []
 
     def robots(request: Handler) -> None:

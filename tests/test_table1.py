@@ -257,7 +257,7 @@ def test_long_fields_in_the_table_of_sites(corpus: Path) -> None:
     ("content", "words"),
     [
         (b"site\tkey_path\n\xff\t/\n", "sites.tsv is not in UTF-8 (invalid start byte)"),
-        (b"", "sites.tsv: expected columns site and key_path, divided by tabs"),
+        (b"", "sites.tsv: expected columns site and key_path, separated by tabs"),
         (None, "sites.tsv cannot be read (Input/output error)"),
     ],
 )

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tplspider.web.html import parse_html
-from tplspider.web.tag_cost import is_too_dear
+from tplspider.web.tag_cost import is_too_costly
 
 MANY = 30_000
 NAMES = [b"a%d" % number for number in range(MANY)]
@@ -26,7 +26,7 @@ NAMES = [b"a%d" % number for number in range(MANY)]
     ],
 )
 def test_tags_that_are_too_dear(html: bytes) -> None:
-    assert is_too_dear(html)
+    assert is_too_costly(html)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_tags_that_are_too_dear(html: bytes) -> None:
     ],
 )
 def test_pages_of_people(html: bytes) -> None:
-    assert not is_too_dear(html)
+    assert not is_too_costly(html)
     start = time.process_time()
     parse_html(html.decode())
     assert time.process_time() - start < 10

@@ -28,8 +28,8 @@ _COMPONENTS = {
         "tplspider.crawl.pipelines.CleanTextPipeline": 10,
         "tplspider.crawl.pipelines.ValidationPipeline": 20,
     },
-    # All of them act on requests with a ticket alone (ticket.py), the others of our crawls are not
-    # ours either.
+    # All of them act only on requests with a ticket (ticket.py); the other requests of our crawls
+    # belong to somebody else.
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.crawl.user_agent.UserAgentMiddleware": 10,
         "tplspider.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
@@ -57,12 +57,12 @@ _IN_PLACE_OF = {
 
 
 class Addon:
-    """Turns on our components, unless the settings have them otherwise."""
+    """Turns on our components, unless the settings say otherwise."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not is_ours(crawler.spidercls):
-            raise NotConfigured  # without a message, so nobody hears of it
+            raise NotConfigured  # without a message, so that nothing is logged
         return cls()
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -78,7 +78,7 @@ class Addon:
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
-        # that it meets a cookie with a domain; the copy inside tldextract does.
+        # that it meets a cookie with a domain; the copy inside tldextract is enough.
         os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
 
 

@@ -38,7 +38,7 @@ class MovedModules(MetaPathFinder, Loader):
         self,
         fullname: str,
         path: Sequence[str] | None = None,  # noqa: ARG002 - what Python gives
-        target: ModuleType | None = None,  # noqa: ARG002 - so, too
+        target: ModuleType | None = None,  # noqa: ARG002 - likewise
     ) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if fullname in MOVED else None
 
@@ -48,6 +48,6 @@ class MovedModules(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It was executed under its new name. That is what it goes on being called."""
+        """It was executed under its new name, which it keeps."""
         if module.__spec__:
             module.__spec__ = module.__spec__.loader_state

@@ -25,7 +25,7 @@ search_ended = object()
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:
     """The signal that tells of an event, and what it is sent with."""
-    from tplspider.search import events  # noqa: PLC0415 - who connects to a signal needs none
+    from tplspider.search import events  # noqa: PLC0415 - those who only connect to signals do not need them
 
     with_search = {"session": event.session, "search": event.session.search}
     match event:

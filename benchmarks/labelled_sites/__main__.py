@@ -4,7 +4,7 @@
 
 FOLDER gets the document root of each site, HTML files only, and ``sites.tsv``. The key page of each
 site carries labels as classes, in the format of the TECO suite (arXiv 1409.6182): TECO_notTemplate
-on the topmost elements that are no template, TECO_mainContent on the theme's element around the
+on the topmost elements that are not template, TECO_mainContent on the theme's element around the
 body of the page, and TECO_mainMenu on the smallest element with all entries of the main menu.
 Scripts and styles do not count. Needs what is in requirements-corpus.txt.
 """

@@ -10,7 +10,7 @@ element of the clean build is not template if
 - it shows nothing but an attribute that is marked, as an image does.
 
 Everything else in the body is template, so a wrapper that the theme makes for an empty page is, and
-so is a menu: its texts are no data of the page.
+so is a menu: its texts are not data of the page.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Labeller:
         self.parents = {child: node for node in self.root.walk() for child in node.children}
 
     def is_own(self, node: Node) -> bool:
-        """Whether an element is the page's own, and no template."""
+        """Whether an element is the page's own, and not template."""
         partner = self.in_empty.get(node)
         marked = self.in_marked.get(node)
         if partner is None or partner.words != node.words:
@@ -155,7 +155,7 @@ class _Labeller:
         ]
         menu = min(holders, key=lambda node: sum(1 for _ in node.walk()))
         if own.intersection(self.up(menu)):
-            raise LabelError("the main menu lies in what is no template")
+            raise LabelError("the main menu lies in what is not template")
         return menu
 
     def labels(self) -> Labels:
@@ -172,7 +172,7 @@ class _Labeller:
         total = len(_all_text(self.root))
         share = sum(len(_all_text(node)) for node in not_template) / max(total, 1)
         if not LEAST_SHARE < share < 1 - LEAST_SHARE:
-            raise LabelError(f"{share:.0%} of the text is no template")
+            raise LabelError(f"{share:.0%} of the text is not template")
         return found
 
 

@@ -169,7 +169,7 @@ ENCODINGS = [
     Trap("/unknown-encoding.html", "bad-response", encoded("lzw", b"\x1f\x9d\x90\x00\x01\x02")),
     Trap("/encoding-bytes.html", "bad-response", encoded("\xff", html("Bytes"))),
     Trap("/no-encoding.html", "page", encoded("identity", html("Identity"))),
-    Trap("/wrong-header.html", "page", encoded("UTF-8", html("A charset is no encoding"))),
+    Trap("/wrong-header.html", "page", encoded("UTF-8", html("A charset that is not an encoding"))),
 ]
 STATUSES = [
     *(

@@ -36,7 +36,7 @@ class Command(ScrapyCommand):
             "--strategies",
             metavar="NAMES",
             default="all",
-            help="strategies and baselines, divided by commas (default all)",
+            help="strategies and baselines, separated by commas (default all)",
         )
         options.add_argument(
             "--extractors",

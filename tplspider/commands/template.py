@@ -128,7 +128,7 @@ def _why_none(summary: CandidateSearch) -> str:
 def _print(text: str) -> bool:
     """Print what a terminal of any encoding can show, and tell whether that went well.
 
-    Who reads it may stop before the end: that is no failure.
+    The reader may stop before the end: that is not a failure.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

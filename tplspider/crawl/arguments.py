@@ -123,7 +123,7 @@ def check_url(given: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        parts.port  # noqa: B018 - raises ValueError for a port that is none
+        parts.port  # noqa: B018 - raises ValueError for an invalid port
         safe = safe_url_string(url)
         valid = bool(host) and is_valid_host(urlsplit(safe).hostname or "")
     except ValueError as error:
@@ -131,7 +131,7 @@ def check_url(given: str) -> str:
     if not host:
         raise fault(" has no host")
     if not valid:
-        raise fault(f": {host!r} is no valid host name or address")
+        raise fault(f": {host!r} is not a valid host name or address")
     return safe
 
 
@@ -141,7 +141,7 @@ def is_valid_host(host: str) -> bool:
         ip_address(host)
     except ValueError:
         labels = host.removesuffix(".").lower().split(".")
-        # A name whose last label is a number would be an IPv4 address, and it is no good one.
+        # A name whose last label is a number would be an IPv4 address, but it is not a valid one.
         return (
             len(host) <= 253
             and all(_LABEL.fullmatch(label) for label in labels)

@@ -57,7 +57,7 @@ class Config:
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:
-        """Read and check settings, of a crawl or not yet of one."""
+        """Read and check settings, whether or not there is a crawl yet."""
         return cls(
             allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
             confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),

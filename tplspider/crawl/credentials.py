@@ -40,7 +40,7 @@ class Credentials:
 
 
 def take_credentials(given: str) -> tuple[str, str | None]:
-    """An address as browsers read it, without ``user:password``, and that; None if there is none.
+    """An address as browsers read it, without ``user:password``; and those two, None without them.
 
     >>> take_credentials(" https://me:a@b@example.org/x@y ")
     ('https://example.org/x@y', 'me:a@b')
@@ -51,7 +51,7 @@ def take_credentials(given: str) -> tuple[str, str | None]:
 
 
 def without_credentials(given: str) -> str:
-    """An address as it was given, if not for ``user:password``, which are left out."""
+    """An address as it was given, but without ``user:password``."""
     address, user = take_credentials(given)
     return given if user is None else address
 

@@ -44,7 +44,7 @@ MAX_HEAD_SIZE = 256 * 1024
 
 
 class HeadersTooLargeError(DownloadCancelledError):
-    """The headers of a response have no end, as far as one can see. Asking again is no use."""
+    """The headers of a response seem to have no end. There is no point in asking again."""
 
 
 class BoundedDownloadHandler(HTTP11DownloadHandler):
@@ -76,7 +76,7 @@ def _head_error(cause: BaseException | None) -> BaseException | None:
 class _BoundedParser(_LenientHTTPClientParser):
     """Counts what comes before the body; Twisted and Scrapy count nothing but a single line."""
 
-    _head_size = 0  # the parser is made as one of another class, so there is no __init__ for it
+    _head_size = 0  # an existing parser is given this class, so no __init__ of ours would be called
 
     def dataReceived(self, data: bytes) -> None:
         if self.state in (STATUS, HEADER):
@@ -116,5 +116,5 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
 
 
 class _BoundedFactory(_LenientHTTP11ClientFactory):
-    def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:  # noqa: ARG002 - so, too
+    def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:  # noqa: ARG002 - likewise
         return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]

@@ -80,7 +80,7 @@ def _reason(exception: BaseException | None) -> str:
     if isinstance(exception, HttpError):
         return status_reason(exception.response.status)
     if isinstance(exception, DownloadFailedError):
-        # Either nothing came before the connection was gone, or something that is no HTTP.
+        # Either nothing came before the connection was gone, or something that is not HTTP.
         broken = isinstance(exception.__cause__, ResponseFailed)
         nothing = isinstance(exception.__cause__, ResponseNeverReceived)
         return BAD_RESPONSE if broken and not nothing else CONNECTION

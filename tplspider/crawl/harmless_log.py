@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 # What would steer a terminal, turn the direction of what follows, or break the encoding (a lone
-# surrogate); a tab and the end of a line are no harm.
+# surrogate); a tab and the end of a line do no harm.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _CHAIN = 20  # errors that led to one another; few have more than three

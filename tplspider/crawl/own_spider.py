@@ -1,4 +1,4 @@
-"""Whether a spider is ours, told without importing ours, for which others need not wait."""
+"""Whether a spider is ours, found out without importing ours, which would cost others time."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _MODULE = "tplspider.spiders.template_candidates"
 
 def is_ours(spider_class: type) -> bool:
     """Whether this is our spider, or derived from it."""
-    module = sys.modules.get(_MODULE)  # it is there when a class is derived from one of it
+    module = sys.modules.get(_MODULE)  # imported already if any class is derived from ours
     return module is not None and issubclass(spider_class, module.TemplateCandidatesSpider)

@@ -61,7 +61,7 @@ def _is_for_us(settings: BaseSettings, name: str) -> bool:
 
 
 def retry_after(value: str, now: datetime | None = None) -> float | None:
-    """Seconds to wait for by a Retry-After header, a number or a date; None for nonsense.
+    """The seconds that a Retry-After header (a number or a date) asks for; None for nonsense.
 
     Nobody means more than a year.
 

@@ -34,7 +34,7 @@ class RedirectLoopError(IgnoreRequest):
 
 
 class KnownAddressError(IgnoreRequest):
-    """A link redirects to an address whose page is known or under way; there is no need to go."""
+    """A link redirects to an address whose page is known or under way: no need to go there."""
 
     def __init__(self, redirect: Redirect) -> None:
         super().__init__(f"redirect to {redirect.url}, which is known")
@@ -107,7 +107,7 @@ class SiteMetaRefreshMiddleware(MetaRefreshMiddleware):
 
 
 def _check(ticket: Ticket, request: Request, response: Response, redirected: Request) -> None:
-    """Raise IgnoreRequest when there is no use in following a redirect."""
+    """Raise IgnoreRequest when there is no point in following a redirect."""
     passed = [*request.meta.get("redirect_urls", ()), request.url]
     if is_loop(redirected.url, passed, sets_cookie=bool(response.headers.get("Set-Cookie"))):
         raise RedirectLoopError(f"redirect back to {redirected.url}")
@@ -127,7 +127,7 @@ def _follow(ticket: Ticket, redirected: Request) -> Request:
 
 
 def _with_clean_location(response: Response) -> Response:
-    """*response* without a ``user:password@`` in its Location; ValueError if it is no address."""
+    """*response* without a ``user:password@`` in its Location; ValueError for a bad address."""
     written = (response.headers.get("Location") or b"").decode("utf-8", "surrogateescape")
     cleaned = clean_location(written)
     if cleaned == written:

@@ -33,7 +33,7 @@ def link_request(
     *,
     with_referer: bool,
 ) -> Request:
-    """The request for a link, which is known by its ticket again."""
+    """The request for a link, which is recognized by its ticket."""
     # Whatever page it is requested after, the link is one of the key page.
     referer = {"Referer": strip_url(ticket.session.key_url)} if with_referer else None
     return Request(

@@ -53,7 +53,7 @@ class TicketRobotsTxtMiddleware(RobotsTxtMiddleware):
         """What the robots.txt of a request's host says; None when it cannot be had.
 
         Each is loaded once. When the request for which one is loaded is cancelled, the next of
-        those that wait for it takes its place. (With Scrapy's own they would wait for ever; and of
+        those that wait for it takes its place. (With Scrapy's own they would wait forever; and of
         several that wait, all but the first would be told that there is no robots.txt.)
         """
         host = urlparse_cached(request).netloc.rpartition("@")[2]

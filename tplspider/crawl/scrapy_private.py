@@ -1,6 +1,6 @@
 """All that we use of Scrapy that is not in its documentation, with the reason.
 
-Everything here was seen in Scrapy 2.19 and may be otherwise in the next version: when a crawl
+Everything here was seen in Scrapy 2.19 and may be different in the next version: when a crawl
 breaks with a new Scrapy, this is the place to look first.
 """
 
@@ -23,7 +23,7 @@ def lead_close_through(crawler: Crawler, before: Callable[[str], Awaitable[None]
     """See to it that *before* is awaited, with the reason, whenever the spider is to be closed.
 
     There is no signal for that moment: when Scrapy tells that a spider closes, the pipelines are
-    closed already. All ends come about by this method of the engine.
+    closed already. Whatever ends a crawl goes through this method of the engine.
     """
     engine = crawler.engine
     close_spider_async = engine.close_spider_async
@@ -46,8 +46,8 @@ def close_spider(crawler: Crawler, reason: str) -> None:
 async def process_item(crawler: Crawler, item: object) -> None:
     """Send an item through the pipelines and to the feeds, although no callback gives it.
 
-    When this returns, the item is written. Only callbacks can give items otherwise, and when a
-    crawl is ended there are none any more.
+    When this returns, the item is written. Otherwise only callbacks can give items, and none is
+    called any more when a crawl is ended.
     """
     await crawler.engine.scraper.start_itemproc_async(item, response=None)
 

@@ -1,4 +1,4 @@
-"""Values of settings, read as Scrapy reads them; a wrong one is told with its setting's name."""
+"""Values of settings, read as Scrapy reads them; a wrong one is reported by its setting's name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def one_of(settings: BaseSettings, name: str, choices: tuple[str, ...]) -> str:
 def seconds(
     settings: BaseSettings, name: str, default: float, *, above_zero: bool = False
 ) -> float:
-    """A setting that is a time; without *above_zero* it may be none at all."""
+    """A setting that is a time in seconds; it may be 0 unless *above_zero*."""
     value = settings.get(name)
     if value is None:
         return default
@@ -59,7 +59,7 @@ def seconds(
 
 
 def _number(value: object) -> float:
-    """The number that a value stands for; nan, which is not one, where it stands for none."""
+    """The number that a value stands for; nan where it does not stand for one."""
     try:
         return float(str(value))
     except ValueError:

@@ -45,7 +45,8 @@ class CliqueTracker:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._finished: Deferred[None] | None = None  # of an early end: fires when all is out
+        self._finished: Deferred[None] | None = None  # of the crawl: fires when all is out
+        self._early: dict[str, Deferred[None]] = {}  # the same, of searches that are ended early
         self._timers: dict[str, CallLaterResult] = {}
         for handler, signal in (
             (self.search_started, signals.search_started),
@@ -72,9 +73,7 @@ class CliqueTracker:
             # Whoever wants to close it as well, a second limit or a signal, waits for the results.
             if self._finished is None:
                 self._finished = deferred_from_coro(self._finish(spider, reason))
-            out: Deferred[None] = Deferred()
-            self._finished.addBoth(lambda _: out.callback(None))
-            await maybe_deferred_to_future(out)
+            await _end_of(self._finished)
 
         lead_close_through(self.crawler, finish)
         for session in spider.sessions.values():
@@ -146,7 +145,7 @@ class CliqueTracker:
             for session in spider.sessions.values()
             for rank in session.awaited
         ]
-        if any(lost):
+        if any(lost) or self._early:
             raise DontCloseSpider
         for session in spider.sessions.values():
             # Reached only when somebody's middleware or pipeline made something else of a summary.
@@ -157,25 +156,39 @@ class CliqueTracker:
         self._timers.pop(session.search_id, None)
         if session.phase == "over":
             spider.page_output.hurry()
-        deferred_from_coro(self._end_early(spider, session, MAX_SECONDS))
+        self._start_early_end(spider, session, MAX_SECONDS)
 
     async def _finish(self, spider: TemplateCandidatesSpider, reason: str) -> None:
         """End every search that is still open, for the reason why the crawl ends."""
         spider.page_output.hurry()
         for session in list(spider.sessions.values()):
-            await self._end_early(spider, session, reason)
+            self._start_early_end(spider, session, reason)
+        for results in list(self._early.values()):
+            await _end_of(results)
 
-    async def _end_early(
+    def _start_early_end(
         self, spider: TemplateCandidatesSpider, session: SearchSession, reason: str
     ) -> None:
-        if session.phase == "over":
-            return  # its results are on their way
-        session.stop(reason)
+        if session.phase != "over":  # else its results are on their way
+            session.stop(reason)
+            results = deferred_from_coro(self._give_results(spider, session))
+            self._early[session.search_id] = results
+
+    async def _give_results(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
         try:
             async for item in spider.page_output.results(session, hurried=True):
                 await process_item(self.crawler, item)
         except Exception:
             logger.exception("The results so far cannot be given")
+        finally:
+            self._early.pop(session.search_id, None)
 
     def _set(self, name: str, value: float | str) -> None:
         self.crawler.stats.set_value(f"tplspider/{name}", value)
+
+
+async def _end_of(results: Deferred[None]) -> None:
+    """Wait for what others may wait for as well."""
+    out: Deferred[None] = Deferred()
+    results.addBoth(lambda _: out.callback(None))
+    await maybe_deferred_to_future(out)

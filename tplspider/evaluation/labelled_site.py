@@ -120,7 +120,7 @@ def _table_rows(table: Path) -> list[tuple[str, str]]:
         raise CorpusError(f"{table} is not in UTF-8 ({error.reason})") from None
     header, *rows = (line.split("\t") for line in lines)
     if not {"site", "key_path"} <= {*header}:
-        raise CorpusError(f"{table}: expected columns site and key_path, divided by tabs")
+        raise CorpusError(f"{table}: expected columns site and key_path, separated by tabs")
     site, key_path = header.index("site"), header.index("key_path")
     return [
         (row[site], row[key_path] if key_path < len(row) else "")

@@ -52,7 +52,6 @@ class Labels:
     noscript. *main_content* holds the outermost of the elements that enclose the main text.
     """
 
-    elements: int
     counted: frozenset[int]
     template: frozenset[int]
     main_content: frozenset[int]
@@ -98,7 +97,7 @@ def read_labels(root: Element) -> Labels:
             main.add(element)
             if parent not in main:
                 outermost.add(numbers[element])
-    return Labels(len(numbers), frozenset(counted), frozenset(template), frozenset(outermost))
+    return Labels(frozenset(counted), frozenset(template), frozenset(outermost))
 
 
 def without_labels(page: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from tplspider.evaluation.labelled_site import LabelError, labelled_sites
@@ -64,21 +65,16 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
     measured = Measurements()
     if plan.extractors:
         measured.texts = {name: {} for name in (OURS, *extractors)}
+    cases = list(product(plan.strategies, plan.sizes))
     for site in labelled_sites(plan.corpus):
         name = site.folder.name[:255]  # no folder has a longer one
         try:
             on_site = _SiteMeasure(site, site.labels())
-            results = [
-                on_site.result(strategy, size, plan.max_loads)
-                for strategy in plan.strategies
-                for size in plan.sizes
-            ]
+            results = [on_site.result(*case, plan.max_loads) for case in cases]
         except Exception as error:  # noqa: BLE001 - whatever it is, the other sites go on
             _say(name, _why(error), "It counts as 0.")
             measured.results += [
-                SiteResult(strategy, size, name, Score(), Choice((), 0, "broken"))
-                for strategy in plan.strategies
-                for size in plan.sizes
+                SiteResult(*case, name, Score(), Choice((), 0, "broken")) for case in cases
             ]
             continue
         measured.results += results
@@ -130,7 +126,7 @@ class _SiteMeasure:
         return SiteResult(
             strategy,
             size,
-            self.site.folder.name,
+            self.name,
             score_elements(found, labels.template),
             choice,
             elements=len(labels.counted),

@@ -80,8 +80,8 @@ def by_search(strategy: str, request: Request) -> Choice:
 def by_document_order(request: Request) -> Choice:
     """The first n pages that the key page links to, whether or not they link to each other.
 
-    The search tells pages from what is none and from duplicates, and counts the loads. An n-CS
-    takes n pages, so the search never ends before there are enough.
+    The search tells pages from duplicates and from what is not a page, and counts the loads. An
+    n-CS takes n pages, so the search never ends before there are enough.
     """
     found: list[str] = []
 
@@ -132,7 +132,7 @@ def _all_of(pages: Iterable[str]) -> Choice:
 
 
 def _other_pages(request: Request) -> list[str]:
-    """The addresses of the site's pages but the key page; a file that redirects is none."""
+    """The addresses of the site's pages but the key page; a file that redirects is not one."""
     site = request.site
     key_file = find_file(site.folder, request.key.url.partition("?")[0].removeprefix(site.url))
     addresses = [site.address(file) for file in site.files() if file != key_file]

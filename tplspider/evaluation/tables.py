@@ -72,7 +72,7 @@ def write_means(file: str, rows: Iterable[MeanRow]) -> None:
 
 
 def write_sites(file: str, results: Iterable[SiteResult]) -> None:
-    """What was measured on each site as CSV; ``pages`` are addresses, divided by spaces."""
+    """What was measured on each site as CSV; ``pages`` are addresses, separated by spaces."""
     _write(
         file,
         _SITE_COLUMNS,

@@ -46,7 +46,7 @@ def _resiliparse() -> Extractor:
     module: Any = import_module("resiliparse.extract.html2text")
 
     def extract(html: str) -> str:
-        # Text alone: the addresses of links and the numbers of lists are none of it.
+        # Text alone: the addresses of links and the numbers of lists are not part of it.
         return str(
             module.extract_plain_text(html, main_content=True, links=False, list_bullets=False)
         )

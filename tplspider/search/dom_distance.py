@@ -1,4 +1,8 @@
-"""DOM distance (the paper's definition), and the order that DOM relevance makes of it."""
+"""The order that DOM relevance makes of DOM distance (the paper's definitions of those names).
+
+The DOM distance of two elements is the number of edges between them in the tree of their page, the
+root of which is the document.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +16,10 @@ if TYPE_CHECKING:
     from tplspider.web.html import Element
 
 
-def dom_path(element: Element) -> list[Element]:
-    """The DOM path of an element: from the top of the document down to it."""
-    return [element, *element.iterancestors()][::-1]
-
-
-def dom_distance(a: Element, b: Element) -> int:
-    """The number of edges between two elements of one tree, whose root is the document."""
-    path, other = dom_path(a), dom_path(b)
-    shared = 0
-    while shared < min(len(path), len(other)) and path[shared] is other[shared]:
-        shared += 1
-    return len(path) + len(other) - 2 * shared
-
-
 class _LinkTree:
     """The DOM reduced to some elements, given in document order, and to where their paths part.
 
-    An element with none of the others below it is a leaf and no node: all that is kept of a leaf
+    An element with none of the others below it is a leaf, not a node: all that is kept of a leaf
     is its anchor, the node it hangs from, and its drop, the number of edges between the two.
     """
 

@@ -41,7 +41,7 @@ def link_relevance(distance: int) -> tuple[bool, int]:
 
 
 class HyperlinkDistances:
-    """Hyperlink distances from one reference address, worked out once a directory."""
+    """Hyperlink distances from one reference address, worked out once for each directory."""
 
     def __init__(self, reference: str) -> None:
         self._reference = words(reference)

@@ -204,7 +204,7 @@ class SubdigraphSearch:
         if visit.link.identity in self._exploration and (
             visit.link.identity in self._ways.shared or visit.rank in self._held
         ):
-            self._asked -= 1  # it was no page of its own, but the end of another's redirects
+            self._asked -= 1  # it was not a page of its own, but the end of another's redirects
         self._held.discard(visit.rank)
         self._exploration.account(visit, answer)
         if self.complete:

@@ -37,7 +37,7 @@ def find_file(folder: Traversable, path: str) -> Traversable | None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; there is none with a name that is too long to be one."""
+    """Whether there is such a folder; a name that is too long is not an error."""
     try:
         return path.is_dir()
     except OSError:

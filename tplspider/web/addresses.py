@@ -71,7 +71,7 @@ class Resolver:
 
     An address of more than *longest* characters (0 for no limit) is not requested: it is taken as
     it is written, but for its origin. A host beyond ASCII that *may_hold* says no to is not one of
-    the site, and its canonical form, which is dear to work out, is of no interest.
+    the site, and its canonical form, which is costly to work out, is of no interest.
     """
 
     def __init__(
@@ -145,10 +145,10 @@ class Resolver:
         return url
 
     def moved_to(self, base: str) -> Resolver:
-        """The resolver of a page with that ``<base href>``; the same one where it is no address."""
+        """The resolver of a page with that ``<base href>``; the same one for a bad address."""
         base = clean_href(base)
         if base.startswith(("data:", "javascript:")):
-            return self  # as browsers do: these two are no base
+            return self  # as browsers do: these two cannot be a base
         try:
             address = self.resolve(base)
             if is_elsewhere(base):

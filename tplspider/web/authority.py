@@ -66,7 +66,7 @@ def _hides_user(href: str) -> bool:
 
 
 def check_host(host: str) -> None:
-    """Raise ValueError for a host that is none, or longer than one can be."""
+    """Raise ValueError for a host that is empty, or longer than a host can be."""
     if not host:
         raise ValueError("no host")
     if len(host) > LONGEST_HOST:

@@ -62,7 +62,7 @@ class FlatPage:
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     """The page with this tree, loaded from *url*."""
-    # Lists of one thing each, each made at one go: there may be ten thousands of elements.
+    # Lists of one thing each, each made in one go: there may be tens of thousands of elements.
     nodes = list(main_body(root).iter())
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
@@ -154,15 +154,15 @@ def _read_links(page: FlatPage, url: str) -> None:
     targets = Targets(page.elements[0], url)
     page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
-    for number in [number for number, tag in enumerate(page.tags) if tag in _ADDRESS]:
-        raw = page.elements[number].get(_ADDRESS[page.tags[number]])
+    named = [(number, _ADDRESS[tag]) for number, tag in enumerate(page.tags) if tag in _ADDRESS]
+    for number, attribute in named:
+        raw = page.elements[number].get(attribute)
         if raw is None:
             continue
         address, _, fragment = raw.strip().partition("#")
-        found = known.get(address)
-        if found is None:
-            found = known[address] = targets.of(address)
-        link, page.targets[number] = found
+        if address not in known:
+            known[address] = targets.of(address)
+        link, page.targets[number] = known[address]
         page.links[number] = link + fragment if link.endswith("#") else link
 
 

@@ -1,4 +1,4 @@
-"""Endings of addresses that are no pages: the list of Scrapy's link extractors."""
+"""Endings of addresses that are not pages: the list of Scrapy's link extractors."""
 
 # The same strings as scrapy.linkextractors.IGNORED_EXTENSIONS (a test holds them equal), kept here
 # so that the algorithms can be used without Scrapy.

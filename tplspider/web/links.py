@@ -52,7 +52,7 @@ def get_links(
     *,
     longest: int = 0,
 ) -> list[Link]:
-    """The paper's getLinks: one entry an identity, in document order, self-links left out.
+    """The paper's getLinks: one entry for each identity, in document order, self-links left out.
 
     An address of more than *longest* characters (0 for no limit) is kept as it is written: it is
     not going to be requested, and making a million characters canonical takes long.
@@ -113,9 +113,9 @@ def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: i
 
 
 def _is_ignored(url: str) -> bool:
-    """Whether the path ends like a file that is no page: ``.pdf``, ``.zip``, ``.tar.gz`` ..."""
+    """Whether the path ends like a file that is not a page: ``.pdf``, ``.zip``, ``.tar.gz`` ..."""
     path = url.partition("?")[0]
-    if path.endswith((".html", "/")):  # most of them, and the rest of this is dear
+    if path.endswith((".html", "/")):  # most of them, and the rest is costly
         return False
     name = path.rpartition("/")[2].partition(";")[0].lower()
     endings = name.rsplit(".", 2)[1:]

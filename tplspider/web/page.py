@@ -64,5 +64,5 @@ def class_names(root: Element) -> frozenset[tuple[str, str]]:
 
 
 def fingerprint(text: str) -> bytes | None:
-    """A short stand-in for a page's text; None for no text, which makes no page a duplicate."""
+    """A short stand-in for a page's text; None for no text: such pages are not duplicates."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() if text else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tplspider.web.answers import BAD_RESPONSE, NOT_HTML, TOO_LARGE, status_reason
-from tplspider.web.tag_cost import is_too_dear
+from tplspider.web.tag_cost import is_too_costly
 from tplspider.web.web_page import SNIFFED, is_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def page_fault(page: WebPage) -> str:
         return BAD_RESPONSE
     if not page.is_html or _is_other_file(page):
         return NOT_HTML
-    if page.body.count(b"<") + page.body.count(b"=") > _MAX_TAGS or is_too_dear(page.body):
+    if page.body.count(b"<") + page.body.count(b"=") > _MAX_TAGS or is_too_costly(page.body):
         return TOO_LARGE
     try:
         page.text  # noqa: B018 - decodes the body

@@ -13,13 +13,13 @@ HINT = (
     "the key page has almost no links but much script: its menu may be built by JavaScript;"
     " try the browser profile (-s TPLSPIDER_PROFILE=browser)"
 )
-_FEW_LINKS = 3
+SMALLEST_MENU = 3  # links
 _LINKED_SCRIPT = 2_000  # what a script in a file of its own weighs, in characters
 
 
 def script_menu_hint(root: Element, links: int) -> str:
     """What to tell the user of a key page with that many links; '' for most pages."""
-    if links > _FEW_LINKS:
+    if links > SMALLEST_MENU:
         return ""
     script = sum(
         _LINKED_SCRIPT if element.get("src") else len(element.text or "")

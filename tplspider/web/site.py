@@ -47,7 +47,7 @@ class Site:
     def may_hold(self, host: str) -> bool:
         """Whether a host beyond ASCII may be one of the site: no is certain, yes is not.
 
-        Its form in the DNS is dear to work out, and a page may have thousands of hosts.
+        Its form in the DNS is costly to work out, and a page may have thousands of hosts.
         """
         folded = fold_host(host)
         return (

@@ -11,17 +11,17 @@ import re
 MAX_COST = 100_000_000  # attributes, squared, of all large tags: some tenths of a second
 
 _SHORT = 4000  # bytes: what has fewer has fewer than 2,000 attributes
-_VALUE = rb"""=\s*+(?:"[^"]*+"|'[^']*+')"""  # in quotes, where a ">" is no end
+_VALUE = rb"""=\s*+(?:"[^"]*+"|'[^']*+')"""  # in quotes, where a ">" does not end the tag
 _ANY_VALUE = re.compile(_VALUE + rb"|=\s*+[^\s>]*+")
 _TAG = re.compile(rb"<[a-zA-Z](?:[^>=]++|" + _VALUE + rb"|=)*+")
 _NAME = re.compile(rb"""[^\s=/"']+""")
 _UNTAGGED = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1", re.DOTALL | re.IGNORECASE)
 
 
-def is_too_dear(html: bytes) -> bool:
+def is_too_costly(html: bytes) -> bool:
     """Whether parsing the tags of a page would take too long.
 
-    >>> is_too_dear(b"<p>" * 20_000), is_too_dear(b"<p " + b"a " * 20_000 + b">")
+    >>> is_too_costly(b"<p>" * 20_000), is_too_costly(b"<p " + b"a " * 20_000 + b">")
     (False, True)
     """
     if len(html) <= 2 * MAX_COST**0.5:

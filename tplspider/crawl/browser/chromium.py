@@ -1,4 +1,4 @@
-"""Chromium, for the browser profile: without a network, and never waited for without end."""
+"""Chromium, for the browser profile: without a network, and never waited for indefinitely."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
-from tplspider.crawl.browser.subresources import Parts
+from tplspider.crawl.browser.subresources import Subresources
 from tplspider.crawl.setting_values import seconds
+from tplspider.web.script_menu import SMALLEST_MENU
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A page with fewer links than the smallest menu may get one yet: it is waited for to the end.
-FEW_LINKS = 3
-# Seconds that Chromium gets to start or to open a page, on a busy machine; and those for what takes
-# it no time, before it counts as stuck.
+# Seconds that Chromium gets to start or to open a page, on a busy machine; and for what should take
+# it no time at all, before it counts as stuck.
 START = 30
 PATIENCE = 5
 
@@ -67,29 +66,29 @@ class Chromium:
 
     async def render(self, response: HtmlResponse, load: Load) -> str:
         """The page once its scripts have run and no more links appear, or the wait is over."""
-        parts = Parts(response, load)
+        subresources = Subresources(response, load)
         browser = await self._started()
         context = None
         try:
             async with asyncio.timeout(START):
                 context = await browser.new_context(service_workers="block", accept_downloads=False)
-                await context.route("**/*", parts.answer)
+                await context.route("**/*", subresources.answer)
                 page = await context.new_page()
                 await page.goto(response.url, wait_until="commit")
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.wait):
-                    await self._settle(page, parts)
+                    await self._settle(page, subresources)
             async with asyncio.timeout(PATIENCE):
                 html: str | None = await page.evaluate(_HTML, self._limit)
         finally:
-            parts.stop()
+            subresources.stop()
             if context:
                 await self._discard(context)
         if html is None:
             raise ValueError("its scripts make it too large")
         return html
 
-    async def _settle(self, page: Page, parts: Parts) -> None:
+    async def _settle(self, page: Page, subresources: Subresources) -> None:
         """Wait until nothing is under way and the number of links has not changed for a while."""
         error: type[Exception] = import_module("playwright.async_api").Error
         clock = asyncio.get_running_loop().time
@@ -99,10 +98,11 @@ class Chromium:
             complete, links = False, 0
             with suppress(error):  # a script may put another document in the place of the first
                 complete, links = await page.evaluate(_STATE)
-            now = (links, parts.asked)
-            if now != before or parts.under_way or not complete:
+            now = (links, subresources.asked)
+            if now != before or subresources.under_way or not complete:
                 before, since = now, clock()
-            elif links >= FEW_LINKS and clock() - since >= self.quiet:
+            # A page with fewer links than the smallest menu may still get one: it has all the wait.
+            elif links >= SMALLEST_MENU and clock() - since >= self.quiet:
                 return
             await asyncio.sleep(_POLL)
 
@@ -116,7 +116,7 @@ class Chromium:
                     async with asyncio.timeout(START):
                         self._browser = await self._start()
                 except Exception as error:
-                    self._fault = error  # there is no use in trying again for every page
+                    self._fault = error  # there is no point in trying again for every page
                     raise
             return self._browser
 

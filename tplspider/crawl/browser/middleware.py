@@ -1,6 +1,6 @@
 """Pages as their scripts make them: the middleware of the browser profile.
 
-Scrapy loads every page as ever, so robots.txt, redirects, addresses, sizes and the pace are minded
+Scrapy loads every page as ever, so robots.txt, redirects, addresses, sizes and the pace are handled
 as they are without a browser. Chromium is handed what came. It has no network of its own: what the
 scripts of a page ask for goes through Scrapy as well.
 """
@@ -32,7 +32,7 @@ from tplspider.web.page_faults import page_fault
 if TYPE_CHECKING:
     from typing import Self
 
-    from playwright.async_api import Request as Part
+    from playwright.async_api import Request as Subresource
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -46,7 +46,7 @@ KEPT_SCRIPTS = 50
 KEPT_SIZE = 2**20
 
 _SCRIPT = re.compile(r"<script|\son[a-z]+\s*=", re.IGNORECASE)
-# Headers of a part that are Scrapy's business, or tell what browser asks.
+# Headers of a subresource that are Scrapy's business, or tell which browser asks.
 _NOT_PASSED_ON = re.compile(
     "host|cookie|accept-encoding|content-length|user-agent|upgrade-insecure-requests|sec-.*"
 )
@@ -90,7 +90,7 @@ class BrowserMiddleware:
         return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        # Requests without a callback are those of other components: robots.txt, parts of pages.
+        # Requests without a callback are those of other components: robots.txt, subresources.
         ticket = ticket_of(request)
         if not ticket or request.callback is NO_CALLBACK or page_fault(web_page(response)):
             return response
@@ -115,36 +115,36 @@ class BrowserMiddleware:
         self._count("rendered")
         return rendered if gain else response
 
-    async def load(self, ticket: Ticket, part: Part, page: Response) -> Response:
+    async def load(self, ticket: Ticket, wanted: Subresource, page: Response) -> Response:
         """Load what *page* asks for, through all middlewares but with no pause in between."""
-        kept: Response | None = self._scripts.get(part.url)
+        kept: Response | None = self._scripts.get(wanted.url)
         if kept:
             return kept
         request = Request(
-            part.url,
-            method=part.method,
+            wanted.url,
+            method=wanted.method,
             headers={
                 name: value
-                for name, value in part.headers.items()
+                for name, value in wanted.headers.items()
                 if not _NOT_PASSED_ON.fullmatch(name)
             },
-            body=part.post_data_buffer or b"",
+            body=wanted.post_data_buffer or b"",
             callback=NO_CALLBACK,
-            meta={**self._meta(part, page), META_KEY: ticket},
+            meta={**self._meta(wanted, page), META_KEY: ticket},
         )
         for _ in range(self.crawler.settings.getint("REDIRECT_MAX_TIMES") + 1):
             result = await download_without_pause(self.crawler, request)
             if isinstance(result, Response):
                 self._count("parts")
-                if part.resource_type == "script" and len(result.body) < KEPT_SIZE:
-                    self._scripts[part.url] = result
+                if wanted.resource_type == "script" and len(result.body) < KEPT_SIZE:
+                    self._scripts[wanted.url] = result
                 return result
             request = result
-        raise IgnoreRequest(f"{part.url}: max redirections reached")
+        raise IgnoreRequest(f"{wanted.url}: max redirections reached")
 
-    def _meta(self, part: Part, page: Response) -> dict[str, Any]:
+    def _meta(self, wanted: Subresource, page: Response) -> dict[str, Any]:
         meta: dict[str, Any] = {"dont_retry": True, "download_timeout": self.chromium.wait}
-        if urlsplit(part.url).netloc != urlsplit(page.url).netloc:
+        if urlsplit(wanted.url).netloc != urlsplit(page.url).netloc:
             # Another host would have to be asked for its robots.txt first; a browser does not. And
             # the page leads there as a redirect does: a public one not to private addresses.
             meta |= {"dont_obey_robotstxt": True, "redirect_urls": [page.url]}

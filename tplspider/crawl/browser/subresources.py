@@ -1,4 +1,4 @@
-"""The parts of a page in the browser: which of what its scripts ask for is loaded, and how much."""
+"""Subresources: which of what the scripts of a page ask for is loaded, and how much of it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from tplspider.crawl.private_network.private_addresses import is_private, litera
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from playwright.async_api import Request as Part
+    from playwright.async_api import Request as Subresource
     from playwright.async_api import Route
 
-    Load = Callable[[Part, Response], Awaitable[Response]]
+    Load = Callable[[Subresource, Response], Awaitable[Response]]
 
-# What scripts may ask for: so many parts a page, so many at a time, and no images, fonts or frames.
-MAX_PARTS = 200
-PARTS_AT_ONCE = 4
+# How many of them a page may have, in all and at a time, and their kinds: images, fonts and frames
+# are not loaded.
+MAX_SUBRESOURCES = 200
+SUBRESOURCES_AT_ONCE = 4
 LOADED = frozenset({"script", "xhr", "fetch"})
 
 
-class Parts:
+class Subresources:
     """Answers what a page asks for: the page itself, then what its scripts need."""
 
     def __init__(self, response: HtmlResponse, load: Load) -> None:
@@ -34,24 +35,24 @@ class Parts:
         self.asked = 0
         self.under_way: set[asyncio.Future[Response]] = set()
         self._load = load
-        self._at_once = asyncio.Semaphore(PARTS_AT_ONCE)
+        self._at_once = asyncio.Semaphore(SUBRESOURCES_AT_ONCE)
         self._is_given = False
         self._error: type[Exception] = import_module("playwright.async_api").Error
 
     async def answer(self, route: Route) -> None:
         """Answer one request of Chromium."""
-        part = route.request
+        wanted = route.request
         with suppress(self._error):  # the page may be closed by now
-            if part.is_navigation_request() and not self._is_given:
+            if wanted.is_navigation_request() and not self._is_given:
                 self._is_given = True
                 body = self.response.text.encode()
                 await route.fulfill(body=body, content_type=self._content_type())
-            elif part.is_navigation_request():
+            elif wanted.is_navigation_request():
                 # Nothing comes of it and the page stays. After an abort it would be an error page.
                 await route.fulfill(status=204)
-            elif part.resource_type == "stylesheet":
+            elif wanted.resource_type == "stylesheet":
                 await route.fulfill(body=b"", content_type="text/css")
-            elif may_load(part, self.response) and self.asked < MAX_PARTS:
+            elif may_load(wanted, self.response) and self.asked < MAX_SUBRESOURCES:
                 self.asked += 1
                 await self._pass_on(route)
             else:
@@ -59,7 +60,7 @@ class Parts:
 
     def stop(self) -> None:
         """End what is under way, and load nothing more."""
-        self.asked = MAX_PARTS
+        self.asked = MAX_SUBRESOURCES
         for load in self.under_way:
             load.cancel()
 
@@ -75,9 +76,9 @@ class Parts:
         else:
             await route.abort()
 
-    async def _in_turn(self, part: Part) -> Response:
+    async def _in_turn(self, wanted: Subresource) -> Response:
         async with self._at_once:
-            return await self._load(part, self.response)
+            return await self._load(wanted, self.response)
 
     def _content_type(self) -> str:
         # Scrapy has decoded the page. As XHTML is parsed differently, it must stay XHTML.
@@ -86,13 +87,16 @@ class Parts:
         return f"{kind}; charset=utf-8"
 
 
-def may_load(part: Part, page: Response) -> bool:
-    """Whether a part of *page* may be loaded: scripts and data, and none from private addresses."""
+def may_load(wanted: Subresource, page: Response) -> bool:
+    """Whether a subresource of *page* may be loaded: only scripts and data.
+
+    Only a page that is at a private address itself may ask for something at one.
+    """
     return (
-        part.resource_type in LOADED
-        and part.method in {"GET", "POST"}
-        and part.url.startswith(("http://", "https://"))
-        and (_is_private_page(page) or not _is_private_host(part.url))
+        wanted.resource_type in LOADED
+        and wanted.method in {"GET", "POST"}
+        and wanted.url.startswith(("http://", "https://"))
+        and (_is_private_page(page) or not _is_private_host(wanted.url))
     )
 
 

@@ -83,10 +83,10 @@ def _places(output: Output) -> Iterator[Place]:
 
 
 def _standard_output() -> Place:
-    """What it is, as it may be a file that another output names."""
+    """What standard output is: it may be a file that another output names."""
     try:
         found = os.fstat(sys.stdout.fileno())
-    except (AttributeError, OSError, ValueError):  # closed, or none of the system's
+    except (AttributeError, OSError, ValueError):  # closed, or not a file of the system
         return (STANDARD_OUTPUT,)
     return found.st_dev, found.st_ino
 

@@ -51,7 +51,7 @@ class OutputWatch:
         self.crawler = crawler
         self.opened: set[tuple[object, ...]] = set()  # local files that feeds write to
         if crawler.settings.frozen:
-            return  # not yet, or not any more, a crawl
+            return  # the crawl has not begun, or is over
         known = crawler.settings.getwithbase("FEED_STORAGES")
         schemes = {urlsplit(uri).scheme for uri in crawler.settings.getdict("FEEDS")}
         storages = {
@@ -166,7 +166,7 @@ def _let_go(file: IO[bytes]) -> None:
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Of an output that is lost, what there is to know."""
+    """What there is to know of an output that is lost."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, LostOutputError):
         record.msg, record.args, record.exc_info = "%s", (str(error),), None

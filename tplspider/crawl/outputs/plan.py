@@ -48,9 +48,9 @@ class Feed:
 
 @dataclass(frozen=True)
 class Output:
-    """Where a feed goes: *uri* for Scrapy, and the local files that it becomes, one a batch.
+    """Where a feed goes: *uri* for Scrapy, and its local files, one for each batch.
 
-    There are none where it goes elsewhere, to standard output for instance.
+    There are no files where it goes elsewhere, to standard output for instance.
     """
 
     label: str

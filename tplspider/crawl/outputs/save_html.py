@@ -9,7 +9,7 @@ the places of the last ones all at once, have temporary names for a moment:
 3. the pages of the last run go, and the new ones get their plain names in addition;
 4. a manifest that lists the plain names takes its place, and the temporary names go.
 
-Who is killed leaves files that the next run knows and clears away (``saved_folder``).
+A run that is killed leaves files that the next one recognizes and clears away (``saved_folder``).
 """
 
 from __future__ import annotations

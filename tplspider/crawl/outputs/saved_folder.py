@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 
 _PLAIN = re.compile(r"(?:key|[1-9][0-9]*)\.html")
-# Names of files under way: nobody else has such.
+# Names of files under way: nobody else uses such names.
 _TEMPORARY = re.compile(r"tplspider-[0-9a-f]{8}-(?P<name>[a-z0-9-]+\.(?:html|json))")
 _OLD_MANIFEST = "old-manifest.json"
 
@@ -39,9 +39,9 @@ ROLES = ("key", "member", "witness")
 class SavedFolder:
     """The names in a folder, by what they are to us."""
 
-    manifest: list[dict[str, str]] | None = None  # None where there is none
+    manifest: list[dict[str, str]] | None = None  # None where there is no such file
     pages: set[str] = field(default_factory=set)  # plain names
-    temporary: set[str] = field(default_factory=set)  # pages that are under way still, too
+    temporary: set[str] = field(default_factory=set)  # also of pages that are still under way
     foreign: list[str] = field(default_factory=list)
 
     @property

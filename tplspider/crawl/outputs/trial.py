@@ -30,7 +30,7 @@ def try_file(path: Path, *, overwrite: bool) -> None:
     if stat.S_ISSOCK(kind):
         _fail(errno.ENXIO)
     if stat.S_ISFIFO(kind):
-        # To open it would be to wait for its reader, to close it would send that one away.
+        # Opening it would wait for its reader, and closing it would send the reader away.
         if not os.access(path, os.W_OK):
             _fail(errno.EACCES)
         return

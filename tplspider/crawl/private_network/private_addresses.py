@@ -12,7 +12,7 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Address: TypeAlias = IPv4Address | IPv6Address
+IPAddress: TypeAlias = IPv4Address | IPv6Address
 
 # The tables of the ipaddress module differ between versions of Python, so these are our own: what
 # the IANA registries of special-purpose addresses (RFC 6890) do not call globally reachable.
@@ -48,7 +48,7 @@ _OCTAL = re.compile(r"0[0-7]*")
 _DECIMAL = re.compile(r"[1-9][0-9]{0,9}")
 
 
-def literal_address(host: str) -> Address | None:
+def literal_address(host: str) -> IPAddress | None:
     """The address that *host* spells out, None for a name.
 
     IPv4 may be written in every way that inet_aton(3), and with it most resolvers, takes.
@@ -85,7 +85,7 @@ def _number(text: str) -> int | None:
     return int(text) if _DECIMAL.fullmatch(text) else None
 
 
-def is_private(address: Address) -> bool:
+def is_private(address: IPAddress) -> bool:
     """Whether *address* is anything but a globally reachable unicast address.
 
     >>> is_private(IPv6Address("64:ff9b::10.0.0.1")), is_private(IPv6Address("64:ff9b::8.8.8.8"))
@@ -139,7 +139,7 @@ class KnownHosts:
     private: set[str] = field(default_factory=set)  # hosts that had none, at some time
     proxies: set[tuple[str, int]] = field(default_factory=set)
 
-    def note(self, host: str, addresses: Iterable[Address]) -> None:
+    def note(self, host: str, addresses: Iterable[IPAddress]) -> None:
         """Somebody has looked a host up, and it has these addresses."""
         found = [is_private(address) for address in addresses]
         if found:
@@ -173,7 +173,7 @@ class AddressPolicy:
             # Another search was there, so nobody may look it up again.
             self._decide(private=self.hosts.is_private(self._key_host))
 
-    def allowed(self, host: str, addresses: Iterable[Address]) -> list[Address]:
+    def allowed(self, host: str, addresses: Iterable[IPAddress]) -> list[IPAddress]:
         """Those of the *addresses*, which *host* was found to have, that may be connected to."""
         found = list(addresses)
         if not found:

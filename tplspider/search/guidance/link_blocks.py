@@ -1,7 +1,7 @@
 """The blocks of links on a page: round each anchor, the largest element that is mostly links.
 
 A key page may have a hundred thousand links, so there are lists of one thing each here, each made
-at one go. Elements are those of a flat page, with the same numbers and the same text.
+in one go. Elements are those of a flat page, with the same numbers and the same text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pages loaded so far: which of the links they have, and how well linked they are.
 
 Of each link, the evidence is the number of pages that have it, each counting for as much as the
-others and the key page link to it: a page that nobody links to can be in no complete subdigraph.
+others and the key page link to it: a page that nobody links to cannot be in a complete subdigraph.
 """
 
 from __future__ import annotations

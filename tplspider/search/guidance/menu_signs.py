@@ -2,7 +2,7 @@
 
 The paper names the way: a menu is where the density of links is high. Other signs are that the
 menu holds the key page's own entry, that a link stands on the page more than once, and what
-classes and tags say of the place. Links to the page before and the page after are no menu.
+classes and tags say of the place. Links to the page before and the page after are not a menu.
 """
 
 from __future__ import annotations
