@@ -145,7 +145,8 @@ class CliqueTracker:
             for session in spider.sessions.values()
             for rank in session.awaited
         ]
-        if any(lost) or self._early:
+        # Whoever ends the crawl, or a search, closes the spider when the results are out.
+        if any(lost) or self._early or self._finished:
             raise DontCloseSpider
         for session in spider.sessions.values():
             # Reached only when somebody's middleware or pipeline made something else of a summary.
