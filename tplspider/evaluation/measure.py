@@ -89,7 +89,7 @@ def _score_texts(
     if not wanted.strip():
         say(name, "no main text is labelled", "It is left out of the table of texts.")
         return {}
-    scores = {}
+    scores: dict[str, Score] = {}
     for strategy in plan.searches:
         ours = [f"{strategy}: {text}" for text in TEXTS]
         try:
