@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,8 @@ class Command(ScrapyCommand):
         from tplspider.evaluation.text_extractors import INSTALL, load_extractors
 
         assert self.settings is not None
+        # A key page that no page tells anything about is counted in the tables.
+        logging.getLogger("tplspider.template.extract").setLevel(logging.ERROR)
         if args:
             refuse("table1", f"unexpected {' '.join(args)!r}", self.settings)
         try:

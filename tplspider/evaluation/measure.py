@@ -55,7 +55,9 @@ class Measurements:
 def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
     """Measure every site; one that cannot be measured gets a line on standard error, and zeros."""
     measured = Measurements()
-    for site in labelled_sites(plan.corpus):
+    sites = list(labelled_sites(plan.corpus))
+    plan.check_sites(site.folder.name for site in sites)
+    for site in sites:
         if plan.sites and site.folder.name not in plan.sites:
             continue
         name = site.folder.name[:255]  # no folder has a longer one

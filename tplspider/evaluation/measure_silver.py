@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of a key page: whose it is, and what the search for it took."""
+    """A text of a key page: whose it is, what the search for it took, and how many pages told."""
 
     whose: str
     text: str
     size: int = 0
     loads: int = 1
     all_loads: int = 1
+    evidence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,7 @@ class TextResult:
 def measure_texts(plan: Plan, extractors: Mapping[str, Extractor]) -> list[TextResult]:
     """Measure every key page; one that cannot be measured gets a line on standard error."""
     sites = unlabelled_sites(plan.corpus)
-    if unknown := [name for name in plan.sites if name not in {site.name for site in sites}]:
-        raise CorpusError(f"--sites: there is no {unknown[0]!r} in {plan.corpus / 'sites.tsv'}")
+    plan.check_sites(site.name for site in sites)
     found: list[TextResult] = []
     for site in sites:
         if not plan.sites or site.name in plan.sites:
@@ -103,7 +103,14 @@ def _our_texts(key: KeyPage, plan: Plan) -> Iterator[Text]:
             template = key.extract(choice)
             for name in TEXTS:
                 text: str = getattr(template, name)
-                yield Text(f"{strategy}: {name}", text, size, choice.loads, choice.all_loads)
+                yield Text(
+                    f"{strategy}: {name}",
+                    text,
+                    size,
+                    loads=choice.loads,
+                    all_loads=choice.all_loads,
+                    evidence=template.evidence,
+                )
 
 
 def _other_texts(site: str, key: KeyPage, extractors: Mapping[str, Extractor]) -> Iterator[Text]:

@@ -37,6 +37,13 @@ class Plan:
         """The searches whose texts are measured: those asked for, the paper's if none is."""
         return tuple(name for name in self.strategies if name in STRATEGIES) or ("paper",)
 
+    def check_sites(self, names: Iterable[str]) -> None:
+        """Whether these are all of the sites to take; CorpusError if not."""
+        known = {*names}
+        for name in self.sites:
+            if name not in known:
+                raise CorpusError(f"--sites: there is no site {name!r} in {self.corpus}")
+
     @property
     def text_size(self) -> int:
         """The size of the CS whose template leaves the text that is measured: 3 if it may be."""

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from tplspider.evaluation.measure_silver import TextResult
 
-_COLUMNS = "text size key_pages loads all_loads lost lost_pages left left_pages".split()
+_COLUMNS = "text size key_pages loads all_loads lost lost_pages left left_pages alone".split()
 _KEY_PAGE_COLUMNS = (
     "text size site key_page sound lost left own own_kept boilerplate boilerplate_kept"
-    " loads all_loads".split()
+    " loads all_loads evidence".split()
 )
 
 
@@ -24,7 +24,8 @@ _KEY_PAGE_COLUMNS = (
 class SilverRow:
     """The means over the key pages that are sound and have enough text for a share of it.
 
-    *lost_pages* and *left_pages* are how many that are.
+    *lost_pages* and *left_pages* are how many that are. Of those *alone* no other page told
+    anything: what is given is the text of a page by itself.
     """
 
     text: str
@@ -36,6 +37,7 @@ class SilverRow:
     lost_pages: int
     left: float
     left_pages: int
+    alone: int = 0
 
 
 def mean_rows(results: Iterable[TextResult]) -> list[SilverRow]:
@@ -60,6 +62,7 @@ def mean_rows(results: Iterable[TextResult]) -> list[SilverRow]:
                 lost_pages=len(lost),
                 left=mean(left),
                 left_pages=len(left),
+                alone=sum(result.text.evidence == 0 for result in group),
             )
         )
     return rows
@@ -67,16 +70,20 @@ def mean_rows(results: Iterable[TextResult]) -> list[SilverRow]:
 
 def table_of_texts(rows: Sequence[SilverRow]) -> str:
     """The means, each with the number of key pages behind it; shares in percent."""
-    lines = [["text", "size", "key pages", "loads", "+witness", "lost", "of", "left", "of"]]
+    lines = [
+        ["text", "size", "key pages", "loads", "+witness", "lost", "of", "left", "of", "alone"]
+    ]
     for row in rows:
         size = str(row.size) if row.size else ""
         loads = [f"{row.loads:.2f}", f"{row.all_loads:.2f}"]
         lost = [f"{100 * row.lost:.2f}" if row.lost_pages else "-", str(row.lost_pages)]
         left = [f"{100 * row.left:.2f}" if row.left_pages else "-", str(row.left_pages)]
-        lines.append([row.text, size, str(row.key_pages), *loads, *lost, *left])
+        alone = str(row.alone) if row.size else ""
+        lines.append([row.text, size, str(row.key_pages), *loads, *lost, *left, alone])
     return (
         "Judged by the whole site: own text that was lost, boilerplate that was left, in percent,\n"
-        f"and the key pages behind each mean.\n\n{layout(lines)}"
+        "and the key pages behind each mean; alone are those that no page told anything about.\n"
+        f"\n{layout(lines)}"
     )
 
 
@@ -91,6 +98,7 @@ def write_means(file: str, rows: Iterable[SilverRow]) -> None:
                 *(f"{row.loads:.4f}", f"{row.all_loads:.4f}"),
                 *(_share(row.lost if row.lost_pages else None), row.lost_pages),
                 *(_share(row.left if row.left_pages else None), row.left_pages),
+                row.alone if row.size else "",
             ]
             for row in rows
         ),
@@ -109,6 +117,7 @@ def write_key_pages(file: str, results: Iterable[TextResult]) -> None:
                 *(result.score.own, round(result.score.own_kept)),
                 *(result.score.boilerplate, round(result.score.boilerplate_kept)),
                 *(result.text.loads, result.text.all_loads),
+                "" if result.text.evidence is None else result.text.evidence,
             ]
             for result in results
         ),
