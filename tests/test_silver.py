@@ -141,6 +141,15 @@ def test_shares_kept(lines: list[str], text: str, shares: list[float]) -> None:
     assert shares_kept(lines, text) == shares
 
 
+def test_long_pages_are_judged_in_time() -> None:
+    lines = [f"{n} words in a line that nobody has extracted" for n in range(2_000)]
+    lines += ["Reply"] * 2_000
+    text = " ".join(f"other words in a line {n} Reply" for n in range(10_000))
+    shares = shares_kept(lines, text)
+    assert sum(shares[2_000:]) == 2_000
+    assert set(shares[:2_000]) == {4 / 9}  # words in a line
+
+
 def test_scores() -> None:
     lines, names = ["m" * 40, "o" * 60, "x" * 10, "short"], [BOILERPLATE, OWN, UNCLEAR, OWN]
     kept = score_text(lines, names, f"{'o' * 60}\n{'x' * 10}")

@@ -14,10 +14,12 @@ from tplspider.evaluation.silver import BOILERPLATE, OWN, characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
 LEAST = 30  # characters that a share must be a share of to mean anything
 RUN = 3  # words in a row that are no coincidence
 LONG = 5  # words of a line of which a part may have been extracted
+MOST_PLACES = 100  # of a word, to look for one at the start of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,13 @@ def shares_kept(lines: Sequence[str], text: str) -> list[float]:
         if place is not None:
             taken.insert(at, (line, place, place + len(page[line])))
             shares[line] = 1.0
+    rows: dict[tuple[int, int], set[tuple[str, ...]]] = {}  # many lines may share a room
     for line, wanted in enumerate(page):
         if not shares[line] and len(wanted) >= LONG:
             _, start, end = room(line)
-            shares[line] = _in_runs(wanted, extracted.words[start:end]) / len(wanted)
+            if (start, end) not in rows:
+                rows = {(start, end): {*_rows(extracted.words[start:end])}}
+            shares[line] = _in_rows(wanted, rows[start, end]) / len(wanted)
     return shares
 
 
@@ -103,19 +108,24 @@ class _Words:
         """The first place of a row of words, at the start of a line if there is such a place."""
         if not wanted or end - start < len(wanted):
             return None
-        row, first = f" {' '.join(wanted)} ", None
-        place, last = self._places[start], self._places[end] + 1
-        while (place := self._string.find(row, place, last)) >= 0:
-            number = self._numbers[place]
-            if number in self._line_starts:
-                return number
-            first = number if first is None else first
-            place += 1
-        return first
+        row = f" {' '.join(wanted)} "
+        place, last = self._places[start] - 1, self._places[end] + 1
+        found: list[int] = []
+        while len(found) < MOST_PLACES:
+            place = self._string.find(row, place + 1, last)
+            if place < 0:
+                break
+            found.append(self._numbers[place])
+            if found[-1] in self._line_starts:
+                return found[-1]
+        return found[0] if found else None
 
 
-def _in_runs(wanted: list[str], extracted: list[str]) -> int:
+def _rows(text: list[str]) -> list[tuple[str, ...]]:
+    return [tuple(text[at : at + RUN]) for at in range(len(text) - RUN + 1)]
+
+
+def _in_rows(wanted: list[str], rows: AbstractSet[tuple[str, ...]]) -> int:
     """How many of the words stand in a row of some that is in the extracted text as well."""
-    rows = {tuple(extracted[at : at + RUN]) for at in range(len(extracted) - RUN + 1)}
-    found = [tuple(wanted[at : at + RUN]) in rows for at in range(len(wanted) - RUN + 1)]
+    found = [row in rows for row in _rows(wanted)]
     return sum(any(found[max(0, at - RUN + 1) : at + 1]) for at in range(len(wanted)))
