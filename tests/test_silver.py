@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.crawls import Crawl, run_scrapy
 from tplspider.evaluation.labelled_site import CorpusError
+from tplspider.evaluation.measure import TEXTS
 from tplspider.evaluation.silver import (
     BOILERPLATE,
     MOST_PAGES,
@@ -244,6 +245,24 @@ def test_a_page_without_evidence_is_all_text(tmp_path: Path) -> None:
     assert (content["alone"], content["lost"], content["loads"]) == ("2", "0.000000", "1.0000")
     assert float(content["left"]) == 1
     assert "No template" not in done.log
+
+
+@pytest.mark.crawl
+def test_page_level_extractors_are_judged_too(tmp_path: Path) -> None:
+    pytest.importorskip("resiliparse")
+    options = ("--extractors=resiliparse", "--strategies=guided,all-pages")
+    done = judge(write_corpus(tmp_path / "corpus"), *options)
+    assert (done.code, done.log) == (0, "")
+    found = {row["text"]: row for row in rows(tmp_path / "means.csv")}
+    assert [*found] == [
+        *(f"{name}: {text}" for name in ("guided", "all-pages") for text in TEXTS),
+        "resiliparse",
+    ]
+    assert (found["all-pages: main_text"]["loads"], found["resiliparse"]["loads"]) == (
+        "8.0000",
+        "1.0000",
+    )
+    assert (found["resiliparse"]["size"], found["resiliparse"]["lost_pages"]) == ("", "2")
 
 
 @pytest.mark.crawl

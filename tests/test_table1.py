@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -429,6 +430,17 @@ def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
     assert file.read_bytes().startswith(start)
     if ending == "svg":
         assert all(f">{name}</text>" in file.read_text() for name in CHOICES)
+
+
+@pytest.mark.crawl
+def test_every_option_is_documented(tmp_path: Path) -> None:
+    text = run_scrapy("table1", "--help", folder=tmp_path).stdout
+    own = text.partition("Evaluation:")[2].partition("Global Options")[0]
+    options = {*re.findall(r"^  (--[\w-]+)", own, re.MULTILINE)}
+    docs = (PROJECT / "docs" / "evaluation.md").read_text("utf-8")
+    table = docs.partition("## Measuring it yourself")[2]
+    assert len(options) > 10
+    assert {*re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)} == options
 
 
 def test_the_command_imports_nothing_heavy() -> None:
