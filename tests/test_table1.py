@@ -435,7 +435,7 @@ def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
 @pytest.mark.crawl
 def test_every_option_is_documented(tmp_path: Path) -> None:
     text = run_scrapy("table1", "--help", folder=tmp_path).stdout
-    own = text.partition("Evaluation:")[2].partition("Global Options")[0]
+    own = text.partition("\nEvaluation\n")[2].partition("\nGlobal Options\n")[0]
     options = {*re.findall(r"^  (--[\w-]+)", own, re.MULTILINE)}
     docs = (PROJECT / "docs" / "evaluation.md").read_text("utf-8")
     table = docs.partition("## Measuring it yourself")[2]
