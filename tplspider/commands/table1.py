@@ -39,7 +39,7 @@ class Command(ScrapyCommand):
         options.add_argument(
             "--silver",
             metavar="DIR",
-            help="folder of sites without labels: judge texts by the whole site",
+            help="folder of sites without labels, to judge texts by the whole site",
         )
         options.add_argument(
             "--sites",
