@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -27,8 +28,9 @@ PUBLISHED = [
     "95.46 96.31 95.57 30.00",
     "95.14 96.57 95.54 32.08",
 ]
-HEADER = ["strategy", "size", "sites", "recall", "precision", "f1", "loads", "complete"]
+HEADER = "strategy size sites recall precision f1 loads complete all_loads".split()
 SITE_HEADER = [*HEADER[:2], "site", *HEADER[3:7], "cs_size", "complete"]
+MEMBERS = [f"{name}-members" for name in STRATEGIES]
 
 # body, ul, four times li and a, main: 11 elements of template, and one that is not.
 PAGE = """<!DOCTYPE html><html><head><title>{name}</title></head><body>
@@ -67,6 +69,13 @@ def means(done: Crawl) -> dict[tuple[str, str], list[str]]:
     return {(row["strategy"], row["size"]): list(row.values())[2:] for row in found}
 
 
+def texts(done: Crawl) -> dict[str, list[str]]:
+    """The table of texts: whose they are, and the figures."""
+    table = done.stdout.partition("The main text of the key page")[2]
+    rows = (line.split("  ") for line in table.splitlines() if line[:1].isalpha())
+    return {row[0]: " ".join(row[1:]).split() for row in rows}
+
+
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """Two sites: on the second, a link that all pages have is labelled as not template."""
@@ -82,13 +91,13 @@ def test_figures_worked_out_by_hand(corpus: Path) -> None:
     # 11 of 11, and 11 of 11 right; 10 of 10, and 10 of 11 right, which is an F1 of 20/21.
     shares = ["1.000000", f"{(1 + 10 / 11) / 2:.6f}", f"{(1 + 20 / 21) / 2:.6f}"]
     assert means(done) == {
-        ("paper", "1"): ["2", *shares, "2.0000", "2"],
-        ("paper", "2"): ["2", *shares, "3.0000", "2"],
-        ("paper", "3"): ["2", *shares, "4.0000", "2"],
-        ("paper", "4"): ["2", *shares, "4.0000", "0"],
+        ("paper", "1"): ["2", *shares, "2.0000", "2", "2.0000"],
+        ("paper", "2"): ["2", *shares, "3.0000", "2", "3.0000"],
+        ("paper", "3"): ["2", *shares, "4.0000", "2", "4.0000"],
+        ("paper", "4"): ["2", *shares, "4.0000", "0", "4.0000"],
     }
     header = (corpus.parent / "means.csv").read_bytes().partition(b"\n")[0]
-    assert header == b"strategy,size,sites,recall,precision,f1,loads,complete"
+    assert header == b"strategy,size,sites,recall,precision,f1,loads,complete,all_loads"
     (row,) = (
         row
         for row in rows(corpus.parent / "sites.csv", SITE_HEADER)
@@ -104,8 +113,8 @@ def test_figures_worked_out_by_hand(corpus: Path) -> None:
 def test_the_printed_table_has_the_published_figures(corpus: Path) -> None:
     done = table1(corpus, "--extractors=none", "--sizes=1-9", "--strategies=paper")
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert lines[-7] == "paper 3 100.00 95.45 97.62 4.00 2/2 | 95.44 96.35 95.61 10.13".split()
-    assert lines[-1] == "paper 9 100.00 95.45 97.62 4.00 0/2 |".split()
+    assert lines[-7] == "paper 3 100.00 95.45 97.62 4.00 4.00 2/2 | 95.44 96.35 95.61 10.13".split()
+    assert lines[-1] == "paper 9 100.00 95.45 97.62 4.00 4.00 0/2 |".split()
     assert [" ".join(line[line.index("|") + 1 :]) for line in lines[-9:-1]] == PUBLISHED
     assert "95.61" not in (corpus.parent / "means.csv").read_text()
 
@@ -131,9 +140,10 @@ def test_baselines(tmp_path: Path) -> None:
     assert (done.code, done.log) == (0, "")
     found = means(done)
     assert list(dict.fromkeys(name for name, _ in found)) == [
-        *STRATEGIES, "document-order", "random-25", "same-directory", "all-pages"
+        *STRATEGIES, *MEMBERS, "document-order", "random-25", "same-directory", "all-pages"
     ]  # fmt: skip
-    loads = {key: (row[4], row[5]) for key, row in found.items() if key[0] not in STRATEGIES}
+    searches = {*STRATEGIES, *MEMBERS}
+    loads = {key: (row[4], row[5]) for key, row in found.items() if key[0] not in searches}
     assert loads == {
         ("document-order", "2"): ("5.0000", "1"),
         ("document-order", "5"): ("6.0000", "0"),
@@ -159,6 +169,61 @@ def test_baselines(tmp_path: Path) -> None:
     ) == first
 
 
+@pytest.fixture
+def blog(tmp_path: Path) -> Path:
+    """A post whose menu leads to lists, and lists that lead to posts: only these have all of it."""
+    corpus = tmp_path / "corpus"
+    folder = corpus / "blog"
+    (folder / "posts").mkdir(parents=True)
+    menu = "".join(f"<li><a href=/{name}.html>{name}</a></li>" for name in ("all", "top", "new"))
+    page = "<html><body><ul>{menu}</ul><main>{content}</main></body></html>"
+    post = (
+        "<article{main}><p{label}>All of {words}, and no other words</p></article>"
+        "<div class=share><b>Share this post</b><i>with everybody</i></div>"
+    )
+    main, label = " class=TECO_mainContent", " class=TECO_notTemplate"
+    posts = {
+        "cats": post.format(main=main, label=label, words="cats"),
+        "dogs": post.format(main="", label="", words="dogs"),
+    }
+    for name, content in posts.items():
+        (folder / "posts" / f"{name}.html").write_text(page.format(menu=menu, content=content))
+    for name in ("all", "top", "new"):
+        content = f"<h1>What is {name}</h1><a href=posts/dogs.html>Dogs</a>"
+        (folder / f"{name}.html").write_text(page.format(menu=menu, content=content))
+    (corpus / "sites.tsv").write_text("site\tkey_path\nblog\tposts/cats.html\n")
+    return corpus
+
+
+@pytest.mark.crawl
+def test_the_witness_is_loaded_on_top(blog: Path) -> None:
+    options = ("--strategies=guided,guided-members", "--extractors=none", "--sizes=2")
+    done = table1(blog, *options)
+    assert (done.code, done.log) == (0, "")
+    with_witness, members = means(done)["guided", "2"], means(done)["guided-members", "2"]
+    assert (with_witness[4], with_witness[6]) == ("3.0000", "4.0000")
+    assert (members[4], members[6]) == ("3.0000", "3.0000")
+    # Lists do not have what is below a post: div, b and i, of 13 elements.
+    assert (with_witness[1], members[1]) == ("1.000000", f"{10 / 13:.6f}")
+    pages = {row["strategy"]: row["pages"].split() for row in rows(blog.parent / "sites.csv", [])}
+    assert pages["guided"][0] == "http://blog/posts/dogs.html"
+    assert "http://blog/posts/dogs.html" not in pages["guided-members"]
+    assert [line.split()[5:7] for line in done.stdout.splitlines()[3:]] == [
+        ["3.00", "4.00"],
+        ["3.00", "3.00"],
+    ]
+
+    without = table1(blog, *options, "--witness=0")
+    assert means(without)["guided", "2"] == members
+
+
+@pytest.mark.crawl
+def test_only_some_sites(corpus: Path) -> None:
+    done = table1(corpus, "--strategies=paper", "--extractors=none", "--sites=two")
+    assert means(done)["paper", "3"][:2] == ["1", "1.000000"]
+    assert {row["site"] for row in rows(corpus.parent / "sites.csv", [])} == {"two"}
+
+
 @pytest.mark.crawl
 def test_a_directory_of_its_own_gives_nothing_to_compare_with(tmp_path: Path) -> None:
     site = tmp_path / "corpus" / "one"
@@ -167,7 +232,9 @@ def test_a_directory_of_its_own_gives_nothing_to_compare_with(tmp_path: Path) ->
     (site / "key.html").rename(site / "key" / "index.html")
     done = table1(tmp_path / "corpus", "--strategies=same-directory", "--extractors=none")
     zero = "0.000000"
-    assert means(done) == {("same-directory", "3"): ["1", zero, zero, zero, "1.0000", "0"]}
+    assert means(done) == {
+        ("same-directory", "3"): ["1", zero, zero, zero, "1.0000", "0", "1.0000"]
+    }
 
 
 @pytest.mark.crawl
@@ -182,7 +249,7 @@ def test_a_broken_site_is_a_line_and_counts_as_0(corpus: Path) -> None:
         "gone: there is no such folder. It counts as 0.",
     ]
     assert means(done)["paper", "3"][:2] == ["4", "0.500000"]
-    assert means(done)["paper", "3"][4:] == ["2.0000", "2"]
+    assert means(done)["paper", "3"][4:] == ["2.0000", "2", "2.0000"]
     sites = rows(corpus.parent / "sites.csv", SITE_HEADER)
     assert [row["site"] for row in sites] == ["two", "unlabelled", "gone", "one"]
 
@@ -229,9 +296,10 @@ def test_a_file_that_only_our_text_needs_cannot_be_read(tmp_path: Path) -> None:
     done = table1(tmp_path / "corpus", "--strategies=document-order", "--sizes=2")
     assert done.code == 0
     why = f"{site / 'a.html'} cannot be read (Input/output error)"
-    assert done.log.splitlines()[0] == f"one: tplspider failed ({why}). It counts as 0."
-    assert ["tplspider", "1", "0.00", "0.00", "0.00"] in map(str.split, done.stdout.splitlines())
-    assert means(done)["document-order", "2"][-1] == "1"
+    assert done.log.splitlines()[0] == f"one: paper failed ({why}). It counts as 0."
+    assert texts(done)["paper: content_text"] == ["1", "0.00", "0.00", "0.00"]
+    assert texts(done)["paper: main_text"] == ["1", "0.00", "0.00", "0.00"]
+    assert means(done)["document-order", "2"][-2] == "1"
 
 
 @pytest.mark.crawl
@@ -281,7 +349,9 @@ def test_texts(corpus: Path) -> None:
     done = table1(corpus, "--strategies=paper")
     assert "one: no main text is labelled. It is left out of the table of texts." in done.log
     table = done.stdout.partition("The main text of the key page, ours with n=3:")[2]
-    assert ["tplspider", "1", "100.00", "100.00", "100.00"] in map(str.split, table.splitlines())
+    assert texts(done)["paper: content_text"] == ["1", "100.00", "100.00", "100.00"]
+    assert texts(done)["paper: main_text"] == ["1", "100.00", "100.00", "100.00"]
+    assert "guided: main_text" not in table
     absent = [name for name in EXTRACTORS if find_spec(name) is None]
     assert [name for name in EXTRACTORS if name not in table] == absent
     if absent:
@@ -307,7 +377,12 @@ def test_texts(corpus: Path) -> None:
         (["--plot=plot.pdf"], "--plot plot.pdf: expected a file that ends in .svg or .png"),
         (["--csv=/nowhere/at/all.csv"], "/nowhere/at/all.csv: there is no such folder"),
         (["--corpus=/nowhere"], "--corpus /nowhere: there is no such folder"),
-        (["--corpus="], "no corpus: give its folder with --corpus DIR"),
+        (["--corpus="], "no corpus: give its folder with --corpus DIR or --silver DIR"),
+        (["--silver=."], "--corpus and --silver: give one of them"),
+        (["--corpus=", "--silver=/nowhere"], "--silver /nowhere: there is no such folder"),
+        (["--corpus=", "--silver=.", "--plot=a.svg"], "--plot: there is nothing to draw"),
+        (["--witness=2"], "--witness 2: expected 0 or 1"),
+        (["--sites=one"], "--sites: there is no site 'one' in "),
         (["more"], "unexpected 'more'"),
     ],
 )
@@ -355,6 +430,17 @@ def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
     assert file.read_bytes().startswith(start)
     if ending == "svg":
         assert all(f">{name}</text>" in file.read_text() for name in CHOICES)
+
+
+@pytest.mark.crawl
+def test_every_option_is_documented(tmp_path: Path) -> None:
+    text = run_scrapy("table1", "--help", folder=tmp_path).stdout
+    own = text.partition("\nEvaluation\n")[2].partition("\nGlobal Options\n")[0]
+    options = {*re.findall(r"^  (--[\w-]+)", own, re.MULTILINE)}
+    docs = (PROJECT / "docs" / "evaluation.md").read_text("utf-8")
+    table = docs.partition("## Measuring it yourself")[2]
+    assert len(options) > 10
+    assert {*re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)} == options
 
 
 def test_the_command_imports_nothing_heavy() -> None:

@@ -7,9 +7,11 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from tplspider.search.companions import MOST
 from tplspider.search.ends import LINKS_EXHAUSTED
 from tplspider.search.events import LinkSettled
-from tplspider.search.options import SearchOptions
+from tplspider.search.evidence import KEY, evidence
+from tplspider.search.options import SearchLimits, SearchOptions
 from tplspider.search.reading import read_web_page
 from tplspider.search.session import SearchSession
 from tplspider.search.strategies import STRATEGIES
@@ -32,22 +34,39 @@ _SAMPLE = 25
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The addresses of the pages, what they cost in loads, the key page's included, and why."""
+    """The addresses of the pages to compare with, those that tell most first, and their price.
+
+    *loads* are those of the search, the key page's included; a witness comes on top. *found* are
+    the pages of those asked for: of a search, the members of the CS. Up to *most* pages that tell
+    something are compared, all without it.
+    """
 
     pages: tuple[str, ...]
     loads: int
     reason: str = ""
+    found: int = 0
+    witness_loads: int = 0
+    most: int | None = None
+
+    @property
+    def all_loads(self) -> int:
+        """The loads with the witness."""
+        return self.loads + self.witness_loads
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What pages are wanted: those for a key page, *size* of them if it is a matter of size."""
+    """What pages are wanted: those for a key page, *size* of them if it is a matter of size.
+
+    *witness* is how many may be loaded on top, by those that load any.
+    """
 
     site: FolderSite
     key: WebPage
     size: int
     max_loads: int
     reader: Reader = read_web_page
+    witness: int = 1
 
     def search(
         self,
@@ -55,11 +74,15 @@ class Request:
         *,
         order: Strategy | None = None,
         listener: Listener | None = None,
-    ) -> SubdigraphSearch:
+        witness: int = 0,
+    ) -> tuple[SearchSession, SubdigraphSearch]:
         """The search from the key page, driven to its end."""
         session = SearchSession(
             self.key.url,
-            SearchOptions(n=self.size, strategy=strategy, max_loads=self.max_loads),
+            SearchOptions(
+                n=self.size, strategy=strategy, max_loads=self.max_loads, witness=witness
+            ),
+            SearchLimits(for_template=True),
             order=order,
             listener=listener,
             reader=self.reader,
@@ -67,14 +90,27 @@ class Request:
         drive(session, self.site)
         if session.search is None:
             raise ValueError(f"{self.key.url} cannot be used")
-        return session.search
+        return session, session.search
 
 
 def by_search(strategy: str, request: Request) -> Choice:
-    """The members of the n-CS that the search finds, or of the largest smaller one."""
-    search = request.search(strategy)
-    reason = search.reason or LINKS_EXHAUSTED  # without any link it does not even start
-    return Choice(tuple(visit.url for visit in search.members), search.loads, reason)
+    """What a crawl compares the key page with: the witness, and explored pages most like it."""
+    session, search = request.search(strategy, witness=request.witness)
+    return Choice(
+        tuple(wanted.page.url for wanted in evidence(session) if wanted.role != KEY),
+        search.loads,
+        _reason(search),
+        found=len(search.members),
+        witness_loads=1 if session.witness else 0,
+        most=MOST,
+    )
+
+
+def by_members(strategy: str, request: Request) -> Choice:
+    """The members of the n-CS that the search finds, or of the largest smaller one: the paper's."""
+    _, search = request.search(strategy)
+    pages = tuple(visit.url for visit in search.members)
+    return Choice(pages, search.loads, _reason(search), found=len(pages))
 
 
 def by_document_order(request: Request) -> Choice:
@@ -91,9 +127,9 @@ def by_document_order(request: Request) -> Choice:
             if len(found) >= request.size:
                 event.session.stop("enough")
 
-    search = request.search(order=lambda links, _: iter(links), listener=note)
-    reason = search.reason or LINKS_EXHAUSTED
-    return Choice(tuple(found), search.loads, "" if len(found) >= request.size else reason)
+    _, search = request.search(order=lambda links, _: iter(links), listener=note)
+    reason = "" if len(found) >= request.size else _reason(search)
+    return Choice(tuple(found), search.loads, reason, found=len(found))
 
 
 def at_random(request: Request) -> Choice:
@@ -119,6 +155,7 @@ def every_page(request: Request) -> Choice:
 
 CHOICES: dict[str, Callable[[Request], Choice]] = {
     **{name: partial(by_search, name) for name in STRATEGIES},
+    **{f"{name}-members": partial(by_members, name) for name in STRATEGIES},
     "document-order": by_document_order,
     f"random-{_SAMPLE}": at_random,
     "same-directory": by_directory,
@@ -126,9 +163,13 @@ CHOICES: dict[str, Callable[[Request], Choice]] = {
 }
 
 
+def _reason(search: SubdigraphSearch) -> str:
+    return search.reason or LINKS_EXHAUSTED  # without any link it does not even start
+
+
 def _all_of(pages: Iterable[str]) -> Choice:
     chosen = tuple(pages)
-    return Choice(chosen, len(chosen) + 1)
+    return Choice(chosen, len(chosen) + 1, found=len(chosen))
 
 
 def _other_pages(request: Request) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tplspider.evaluation.labelled_site import CorpusError
 from tplspider.evaluation.page_choice import CHOICES
 from tplspider.evaluation.text_extractors import EXTRACTORS
+from tplspider.search.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,21 @@ class Plan:
     strategies: tuple[str, ...]
     extractors: tuple[str, ...]  # of texts; none means that texts are not measured
     max_loads: int
+    witness: int = 1  # pages that may be loaded on top
+    sites: tuple[str, ...] = ()  # to take; all, if none is named
+    is_labelled: bool = True  # or text is judged by the whole site
+
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """The searches whose texts are measured: those asked for, the paper's if none is."""
+        return tuple(name for name in self.strategies if name in STRATEGIES) or ("paper",)
+
+    def check_sites(self, names: Iterable[str]) -> None:
+        """Whether these are all of the sites to take; CorpusError if not."""
+        known = {*names}
+        for name in self.sites:
+            if name not in known:
+                raise CorpusError(f"--sites: there is no site {name!r} in {self.corpus}")
 
     @property
     def text_size(self) -> int:
@@ -35,22 +51,39 @@ class Plan:
 
 
 def make_plan(
-    *, corpus: str | None, sizes: str, strategies: str, extractors: str, max_loads: str
+    *,
+    corpus: str | None,
+    silver: str | None,
+    sites: str,
+    sizes: str,
+    strategies: str | None,
+    extractors: str,
+    max_loads: str,
+    witness: str,
 ) -> Plan:
     """The plan that these options stand for; ValueError, with one line that says what is wrong."""
-    if not corpus:
-        raise CorpusError("no corpus: give its folder with --corpus DIR")
-    folder = Path(corpus)
+    if corpus and silver:
+        raise CorpusError("--corpus and --silver: give one of them")
+    option, name = ("--silver", silver) if silver else ("--corpus", corpus)
+    if not name:
+        raise CorpusError("no corpus: give its folder with --corpus DIR or --silver DIR")
+    folder = Path(name)
     if not folder.is_dir():
-        raise CorpusError(f"--corpus {corpus}: there is no such folder")
+        raise CorpusError(f"{option} {name}: there is no such folder")
     if not re.fullmatch(r"[0-9]{1,9}", max_loads, re.ASCII):
         raise ValueError(f"--max-loads {max_loads}: expected a whole number, 0 for no limit")
+    if witness not in ("0", "1"):
+        raise ValueError(f"--witness {witness}: expected 0 or 1")
+    chosen = strategies or (",".join(STRATEGIES) if silver else "all")
     return Plan(
         folder,
         parse_sizes(sizes),
-        _names("--strategies", strategies, CHOICES),
+        _names("--strategies", chosen, CHOICES),
         () if extractors == "none" else _names("--extractors", extractors, EXTRACTORS),
         int(max_loads),
+        witness=int(witness),
+        sites=tuple(filter(None, (site.strip() for site in sites.split(",")))),
+        is_labelled=not silver,
     )
 
 
@@ -70,8 +103,10 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def check_files(*, plot: str | None, tables: Iterable[str | None]) -> None:
+def check_files(plan: Plan, *, plot: str | None, tables: Iterable[str | None]) -> None:
     """Whether what is measured could be written in the end; ValueError if not."""
+    if plot and not plan.is_labelled:
+        raise ValueError("--plot: there is nothing to draw with --silver")
     for name in (plot, *tables):
         if name and (Path(name).is_dir() or not Path(name).absolute().parent.is_dir()):
             raise ValueError(f"{name}: there is no such folder to write a file in")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tplspider.evaluation.tables import MeanRow
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-_MARKERS = "osD^vPX"
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+_MARKERS = "osD^vPX*"
 _STYLE = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "table1",  # the same figures give the same file
@@ -38,12 +38,12 @@ def draw(file: str, rows: Sequence[MeanRow]) -> None:
             own = sorted((row for row in rows if row.strategy == strategy), key=lambda r: r.size)
             look = _look(place, strategy)
             left.plot([row.size for row in own], [100 * row.f1 for row in own], **look)
-            right.plot([row.size for row in own], [row.loads for row in own], **look)
+            right.plot([row.size for row in own], [row.all_loads for row in own], **look)
         _spread_out(left, min(100 * row.f1 for row in rows))
         left.set_title("F1 in percent, high values spread out", loc="left")
-        right.set_title("Pages loaded, the key page included", loc="left")
+        right.set_title("Pages loaded, key page and witness included", loc="left")
         right.set_yscale("log")
-        right.set_ylim(bottom=min(1.8, *(0.9 * row.loads or 1.8 for row in rows)))
+        right.set_ylim(bottom=min(1.8, *(0.9 * row.all_loads or 1.8 for row in rows)))
         right.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
         right.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
         right.yaxis.set_minor_locator(ticker.NullLocator())
