@@ -79,8 +79,8 @@ def test_a_page_by_itself(serve: Callable[..., FixtureServer], tmp_path: Path, k
     done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
     assert done.log.splitlines()[-1] == (
-        f"{server.url}/: no other page tells anything about the template:"
-        " all of the key page is content"
+        f"{server.url}/: no other page gave evidence of the template,"
+        " so nothing is known to be template"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: 
     server = serve("menu", routes_of({"": key, "x": b"<p>no way back</p>"}))
     done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
-    assert "no page tells anything about it" in done.log
+    assert "evidence of the template" in done.log
 
 
 @pytest.mark.parametrize(

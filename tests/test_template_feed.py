@@ -141,7 +141,7 @@ def test_a_page_by_itself(
     assert done.code == 0
     assert "Traceback" not in done.log
     assert done.summary["key_outcome"] == outcome
-    assert "no other page tells anything about the template" in done.summary["hint"]
+    assert "no other page gave evidence of the template" in done.summary["hint"]
     found = template_of(tmp_path / "t.json")
     assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
     assert (found["template_share"], found["template_html"]) == (0, "")
@@ -164,7 +164,7 @@ def test_a_page_without_evidence(
     server = serve("menu", routes_of({"": key, "a": b"<p>no way back</p>"}))
     done = crawl(server.url + "/", template=tmp_path / "t.json")
     assert done.code == 0
-    assert "no page tells anything about it" in done.log
+    assert "evidence of the template" in done.log
     found = template_of(tmp_path / "t.json")
     assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
     assert found["content_text"].split() == ["x", "Alone"]

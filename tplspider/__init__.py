@@ -11,7 +11,7 @@ from tplspider.moved import MovedModules
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.search.algorithm import Visit
-    from tplspider.search.options import SearchOptions
+    from tplspider.search.options import SearchLimits, SearchOptions
     from tplspider.search.session import SearchSession
     from tplspider.search.sort_links import sort_links
     from tplspider.search.window import SubdigraphSearch
@@ -41,6 +41,7 @@ __all__ = [
     "PageSource",
     "PageTemplate",
     "Redirect",
+    "SearchLimits",
     "SearchOptions",
     "SearchSession",
     "Site",
@@ -72,6 +73,7 @@ _MODULES = {
     "PageSource": "template.extract",
     "PageTemplate": "items",
     "Redirect": "web.answers",
+    "SearchLimits": "search.options",
     "SearchOptions": "search.options",
     "SearchSession": "search.session",
     "Site": "web.site",

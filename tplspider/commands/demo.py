@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,9 +57,10 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.exit_status import LOST, refuse
         from tplspider.crawl.harmless_log import guard_log
         from tplspider.crawl.preflight import check_crawl
+        from tplspider.crawl.printing import print_text
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -92,14 +95,18 @@ class Command(ScrapyCommand):
         if not summaries:
             self.exitcode = 1
             return
-        _print_answer(summaries[0], found, server.url)
-        if templates:
-            _print_content(templates[0])
-        print("\nTry it on a site of your own:")
-        page = "https://example.org/some/page"
-        if self._knows_spider:
-            print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
-        print(f"  scrapy template {page}")
+        answer = StringIO()
+        with redirect_stdout(answer):
+            _print_answer(summaries[0], found, server.url)
+            if templates:
+                _print_content(templates[0])
+            print("\nTry it on a site of your own:")
+            page = "https://example.org/some/page"
+            if self._knows_spider:
+                print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
+            print(f"  scrapy template {page}")
+        if not print_text(answer.getvalue().rstrip("\n"), "demo"):
+            self.exitcode = LOST
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
@@ -143,7 +150,7 @@ def _print_content(template: PageTemplate) -> None:
 
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
-    lines = harmless(template.content_text).splitlines()
+    lines = harmless(template.main_text).splitlines()
     for line in lines[:_SHOWN_LINES]:
         print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
     if len(lines) > _SHOWN_LINES:

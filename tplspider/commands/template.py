@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -31,7 +29,7 @@ class Command(BaseRunSpiderCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", help="how many pages to compare it with")
+        parser.add_argument("-n", metavar="N", help="how many pages to look for (default 3)")
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
@@ -60,6 +58,7 @@ class Command(BaseRunSpiderCommand):
         from tplspider.crawl.exit_status import LOST, exit_status, refuse
         from tplspider.crawl.harmless_log import CONTROLS, guard_log, harmless
         from tplspider.crawl.preflight import check_crawl
+        from tplspider.crawl.printing import print_text
         from tplspider.crawl.progress_line import ProgressLine
         from tplspider.items import CandidateSearch, PageTemplate
         from tplspider.search.hints import NO_EVIDENCE
@@ -99,7 +98,7 @@ class Command(BaseRunSpiderCommand):
             text = _wanted(templates[0], opts)
             if not templates[0].evidence:
                 print(f"{harmless(templates[0].key_url)}: {NO_EVIDENCE}", file=sys.stderr)
-            if not _print(CONTROLS.sub("", text)):
+            if not print_text(CONTROLS.sub("", text), "template"):
                 self.exitcode = LOST
         else:
             self.exitcode = LOST
@@ -118,26 +117,10 @@ def _wanted(found: PageTemplate, opts: argparse.Namespace) -> str:
 
 
 def _why_none(summary: CandidateSearch) -> str:
+    from tplspider.web.answers import NOT_LOADED
+
+    if summary.key_outcome == NOT_LOADED:
+        return f"the page was not loaded before the end ({summary.reason})"
     if summary.key_outcome != "ok":
         return f"the page cannot be used ({summary.key_outcome})"
-    if not summary.members:
-        return f"no page that shares it was found with {summary.loads} loads ({summary.reason})"
-    return "the pages found are copies of it, or have nothing in common with it"
-
-
-def _print(text: str) -> bool:
-    """Print what a terminal of any encoding can show, and tell whether that went well.
-
-    The reader may stop before the end: that is not a failure.
-    """
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    try:
-        print(text, flush=True)
-    except OSError as error:
-        # Python would flush once more at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            print(f"scrapy template: the text cannot be printed: {error}", file=sys.stderr)
-            return False
-    return True
+    return "the extractor gave none"

@@ -17,7 +17,7 @@ from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
 from tplspider.items import CandidateSearch
 from tplspider.search.ends import KEY_PAGE_UNUSABLE, MAX_SECONDS
-from tplspider.search.narration import end_line, link_line, missing_line
+from tplspider.search.narration import end_line, link_line, missing_line, witness_line
 from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
@@ -112,6 +112,10 @@ class CliqueTracker:
         self._set("wasted", summary.wasted)
         if summary.similarity is not None:
             self._set("similarity", summary.similarity)
+        if summary.witness_loads:
+            self._set("witness_loads", summary.witness_loads)
+        for row in summary.witnesses:
+            logger.info("%s", witness_line(row))
         if not summary.complete:
             self.crawler.stats.inc_value("tplspider/incomplete")
         if summary.reason == KEY_PAGE_UNUSABLE:

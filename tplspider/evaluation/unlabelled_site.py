@@ -2,8 +2,8 @@
 
 A table, ``sites.tsv``, names them. Its columns are separated by tabs: ``site``, a folder;
 ``key_pages``, addresses in it, separated by commas. Others may be missing: ``silver``, yes or no
-for each key page, whether the whole site tells its text from boilerplate; ``absolute_host``, the hosts
-by which the site links to itself, and ``base_path``, where its root stands there.
+for each key page, whether the whole site tells its text from boilerplate; ``absolute_host``, the
+hosts by which the site links to itself, and ``base_path``, where its root stands there.
 """
 
 from __future__ import annotations

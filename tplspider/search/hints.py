@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ONE_PAGE = (
     "one page alone proves nothing: no other page confirms that it has the key page's template"
 )
-NO_EVIDENCE = "no other page tells anything about the template: all of the key page is content"
+NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 _MORE = "; ask for more (-a n=3)"
 
 

@@ -9,7 +9,7 @@ from tplspider.search.hints import missing_links_text
 from tplspider.search.wording import counted, mutually_linked
 
 if TYPE_CHECKING:
-    from tplspider.items import CandidateSearch
+    from tplspider.items import CandidateSearch, WitnessLink
     from tplspider.search.algorithm import Visit
     from tplspider.search.window import SubdigraphSearch
 
@@ -19,6 +19,12 @@ _TOLD = 3  # missing links that are told; the summary has more
 def link_line(search: SubdigraphSearch, visit: Visit) -> str:
     """What became of a link and of the best CS."""
     return f"#{visit.rank} {visit.link.url}: {_decision(search, visit)}"
+
+
+def witness_line(row: WitnessLink) -> str:
+    """What became of the page that was loaded for the template alone."""
+    what = "page" if row["outcome"] == "page" else f"no page of its own ({row['reason']})"
+    return f"One more page for the template, {row['link']}: {what}"
 
 
 def end_line(summary: CandidateSearch) -> str:

@@ -87,7 +87,7 @@ def extract_template(
         comparison = _compare(key, pages, _time_limit(seconds), most)
         if comparison is not None:
             return _with_evidence(key, comparison)
-    logger.warning("No template for %s: no page tells anything about it", key.url)
+    logger.info("No page gives evidence of the template of %s", key.url)
     return _without_evidence(key)
 
 

@@ -1,6 +1,6 @@
 """The main text of a page by itself, for want of other pages: by a library, where it is installed.
 
-resiliparse is the best of those measured (docs/evaluation.md); ``pip install tplspider[main]``.
+resiliparse is the best of those measured (docs/evaluation.md); it comes with the extra ``main``.
 """
 
 from __future__ import annotations
