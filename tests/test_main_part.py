@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.template_pages import SITE, extract, framed
+from tplspider import PageSource, extract_template
 from tplspider.template.page_level import main_text_of_page
 from tplspider.web.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
@@ -98,3 +99,20 @@ def test_a_note_is_not_a_pilcrow() -> None:
 
     found = extract(article("cranes"), article("storks"), article("herons"))
     assert found.main_text == f"On cranes\n{TEXT.format('cranes')}1 More of it."
+
+
+def test_the_first_entry_of_a_list_is_not_a_leftover() -> None:
+    menu = "<div id=m><a href=/>Home</a> <a href=/x/>List</a> <a href=/about>About</a></div>"
+    foot = "<div id=f>Footer of the site, 2020</div>"
+    drinks = ("Tea", "Milk", "Coffee")
+    entries = "".join(
+        f"<li><a href=/x/{name}.html>{name} story</a><p>We like {name} a lot, as you do.</p></li>"
+        for name in drinks
+    )
+    others = [
+        PageSource(f"http://a.org/{name}", f"{menu}<h1>{name}</h1><p>All about {name}.</p>{foot}")
+        for name in drinks
+    ]
+    key = PageSource("http://a.org/x/", f"{menu}<ul>{entries}</ul>{foot}")
+    found = extract_template(key, others)
+    assert [f"{name} story" for name in drinks] == found.main_text.splitlines()[::2]

@@ -147,11 +147,20 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
     main = [n for n, part in enumerate(parts) if part < 0]
     texts = [n for n in main if lines[n].linked < 0.5]
     if texts:
+        # Links of the kind that stands among the texts, too, are entries of a list.
+        entries = {_place(page, lines[n]) for n in main if texts[0] < n < texts[-1]}
         for edge in ([n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]):
             if sum(sizes[n] for n in edge) < SHORT:
                 for n in edge:
-                    leftover[n] = leftover[n] or not _in_heading(page, lines[n])
+                    own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
+                    leftover[n] = leftover[n] or not own
     return leftover
+
+
+def _place(page: FlatPage, line: Line) -> tuple[object, ...]:
+    """What a line stands in: its element and the one around it, by tag and class."""
+    element = line.elements[0]
+    return line.linked >= 0.5, _kind(page, element), _kind(page, max(page.parents[element], 0))
 
 
 def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
