@@ -169,6 +169,8 @@ def test_a_key_page_that_cannot_be_used(
         "similarity": None,
         "search_id": search_id(server.url + path, SearchOptions()),
         "requested_url": server.url + path,
+        "witnesses": [],
+        "witness_loads": 0,
     }
     ending = f": {hint}" if hint else ""
     lines = [line.partition("] ")[2] for line in done.log.splitlines()]

@@ -139,3 +139,34 @@ def test_progress_on_a_terminal(serve: Callable[..., FixtureServer]) -> None:
     assert "Looking for pages with the same template among 3 links ..." in lines
     assert "Looking for pages with the same template: 3 of 3 found, 4 loads ..." in lines
     assert lines[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector"}, 0),
+        ({"EXTENSIONS": '{"tplspider.extension.CliqueTracker": null}'}, 0),
+        ({"ITEM_PIPELINES": '{"tests.support.components.FailingPipeline": 300}'}, 1),
+        ({"SPIDER_MIDDLEWARES": '{"tests.support.components.FailingMiddleware": 100}'}, 1),
+        (
+            {
+                "ITEM_PIPELINES": '{"tests.support.components.WrongSizePipeline": 1}',
+                "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
+            },
+            1,
+        ),
+    ],
+)
+def test_components_of_others(
+    crawl: Callable[..., Crawl],
+    serve: Callable[..., FixtureServer],
+    settings: dict[str, str],
+    code: int,
+) -> None:
+    """What is lost is told, and what is not lost is not told as lost."""
+    done = crawl(serve("menu").url + KEY, settings)
+    assert done.code == code
+    assert "Ended before the search had begun" not in done.log
+    if code == 0:
+        assert len(done.candidates) == 3
+        assert done.summary["complete"]

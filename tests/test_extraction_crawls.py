@@ -96,6 +96,35 @@ def test_a_page_beyond_all_bounds(
     assert done.finish_reason == "complete_subdigraph"
 
 
+@pytest.mark.parametrize("workers", ["1", "0"])
+@pytest.mark.parametrize(
+    ("extractor", "line"),
+    [
+        ("lies", "the extractor gave a PageTemplate whose members will not do"),
+        ("leaves", "SystemExit: enough"),
+    ],
+)
+def test_an_extractor_that_will_not_do(
+    crawl: Callable[..., Crawl],
+    serve: Callable[..., FixtureServer],
+    tmp_path: Path,
+    extractor: str,
+    line: str,
+    workers: str,
+) -> None:
+    done = crawl(
+        serve("menu", routes_of(pages_of())).url + "/",
+        {"TPLSPIDER_EXTRACTOR": f"{ODD}.{extractor}", "TPLSPIDER_EXTRACT_WORKERS": workers},
+        template=tmp_path / "t.json",
+    )
+    assert done.code == 1
+    assert len([text for text in done.log.splitlines() if "No template for" in text]) == 1
+    if workers == "0" or extractor == "lies":
+        assert line in done.log
+    assert len(done.candidates) == 3
+    assert done.summary["complete"]
+
+
 def test_the_command_says_why(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     done = run_scrapy(
         *("template", serve("menu", routes_of(pages_of())).url),

@@ -15,7 +15,15 @@ from tests.support.crawls import SITES
 from tests.support.hostile_server import HostileServer
 from tests.support.http_source import HttpSource
 from tests.support.plain_site import ROOT, PlainSite, sites
-from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
+from tplspider import (
+    FolderSite,
+    MemorySite,
+    NoPage,
+    Redirect,
+    SearchOptions,
+    WebPage,
+    search_pages,
+)
 from tplspider.search.answer import candidates
 from tplspider.search.events import Event, LinkSettled, SearchEnded, SearchStarted
 from tplspider.search.options import SearchLimits, search_id
@@ -24,6 +32,7 @@ from tplspider.sources.base import drive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.support.crawls import Crawl, FixtureServer
     from tests.support.hostile_server import Exchange
@@ -249,3 +258,68 @@ def test_a_search_has_a_name_of_its_own() -> None:
         url, SearchOptions(max_seconds=5.0)
     )
     assert search_id(url, SearchOptions()) != search_id(url + "a", SearchOptions())
+
+
+class Careless:
+    """A source that gives None for what it does not have: the natural mistake."""
+
+    def load(self, url: str) -> Any:
+        pages = {"http://example.org/": page("http://example.org/", "<a href=a>a</a>")}
+        return pages.get(url)
+
+
+def test_what_is_not_an_answer_is_told() -> None:
+    with pytest.raises(TypeError, match="gave a NoneType: expected a WebPage, a Redirect or a NoP"):
+        search_pages(Careless(), "http://example.org/")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n": 0}, "n=0: expected a whole number, 1 or more"),
+        ({"n": "3"}, "n='3': expected a whole number"),
+        ({"strategy": "best"}, "strategy='best': expected one of guided, paper"),
+        ({"scope": "world"}, "scope='world': expected one of host, domain"),
+    ],
+)
+def test_options_that_will_not_do(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        SearchSession("http://example.org/", SearchOptions(**options))
+
+
+def test_a_search_needs_at_least_one_in_flight() -> None:
+    with pytest.raises(ValueError, match="in_flight=0: expected a whole number, 1 or more"):
+        SearchLimits(in_flight=0)
+
+
+def test_addresses_that_no_folder_has(tmp_path: Path) -> None:
+    site = FolderSite(str(tmp_path))
+    for url in ("http://[x", "http://x/\udcff", "http://x/%00"):
+        assert site.load(url) == NoPage("http-404")
+
+
+def test_a_redirect_to_nowhere() -> None:
+    site = MemorySite([page("http://example.org/", "<a href=a>a</a>")])
+    site.answers["http://example.org/a"] = Redirect("http://[x", "")
+    found = search_pages(site, "http://example.org/", SearchOptions(n=1)).summary
+    assert found
+    assert [row["reason"] for row in found.explored] == ["offsite-redirect"]
+
+
+def test_a_witness_is_asked_for_by_its_address_as_written() -> None:
+    """Those that only explored pages lead to are known by their identities."""
+    names = "".join(f"<i class=c{number}>x</i>" for number in range(9))
+    menu = "<a href=/m1>1</a><a href=/m2>2</a><a href=/?id=b&a>b</a>"
+    site = MemorySite(
+        [
+            page("http://example.org/?id=a&a", f"{names}<a href=/m1>1</a><a href=/m2>2</a>"),
+            page("http://example.org/?id=b&a", f"{names}other"),
+            page("http://example.org/m1", f"one {menu}"),
+            page("http://example.org/m2", f"two {menu}"),
+        ]
+    )
+    options, limits = SearchOptions(n=2), SearchLimits(for_template=True)
+    found = search_pages(site, "http://example.org/?id=a&a", options, limits).summary
+    assert found
+    assert [row["url"] for row in found.witnesses] == ["http://example.org/?id=b&a"]
+    assert [row["outcome"] for row in found.witnesses] == ["page"]

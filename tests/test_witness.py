@@ -87,7 +87,7 @@ def test_a_witness_is_needed_where_no_page_is_of_the_kind() -> None:
     def kind(path: str, *classes: str) -> Page:
         html = "".join(f'<div class="{name}">x</div>' for name in classes)
         url = HOST + path
-        return read_page(parse_html(html), url, Site(url), with_names=True)
+        return read_page(parse_html(html), url, Site(url), for_template=True)
 
     article = [f"c{i}" for i in range(10)]
     key = kind("on-cranes.html", *article)

@@ -14,7 +14,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
-from tplspider.items import TemplateCandidate
+from tplspider.items import CandidateSearch, TemplateCandidate
 from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -118,6 +118,22 @@ class InterruptedLoader(SpiderLoader):
         if self.asked == 2:
             os.kill(os.getpid(), signal.SIGINT)
         return super().load(spider_name)
+
+
+class FailingPipeline:
+    """Fails on every summary, as a pipeline of a user's might."""
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, CandidateSearch):
+            raise TypeError("what is this?")
+        return item
+
+
+class FailingMiddleware(BaseSpiderMiddleware):
+    """Fails on every item."""
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        raise RuntimeError("what is this?")
 
 
 class WrongSizePipeline:

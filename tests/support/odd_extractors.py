@@ -145,3 +145,15 @@ def takes_seconds(key: PageSource, pages: Sequence[PageSource], seconds: float) 
 def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
     """Tells how many pages it was given."""
     return PageTemplate(key.url, [], "", "", str(len(pages)), [], 0)
+
+
+def lies(key: PageSource, pages: Sequence[PageSource]) -> Any:
+    """A template whose members are not even a list."""
+    found = obey(key, pages)
+    found.members = None
+    return found
+
+
+def leaves(key: PageSource, pages: Sequence[PageSource]) -> Any:
+    """It wants to end the process, as a script would."""
+    sys.exit("enough")

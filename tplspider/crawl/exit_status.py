@@ -14,6 +14,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from tplspider.crawl.tally import tally_of
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -25,16 +27,14 @@ LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl that is over."""
-    stats = crawler.stats
-    key_outcome = stats.get_value("tplspider/key_outcome") if stats else None
-    if key_outcome is None:
+    tally = tally_of(crawler)
+    if not tally.ended:
         logger.error("Ended before the search had begun: nothing was requested or written")
         return LOST
-    if stats.get_value("tplspider/lost_outputs") or stats.get_value("tplspider/invalid_items"):
+    if tally.lost:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
-    incomplete = stats.get_value("tplspider/incomplete")
-    if (fail and key_outcome != "ok") or (fail == "incomplete" and incomplete):
+    if (fail and tally.unusable) or (fail == "incomplete" and tally.incomplete):
         return NOT_FOUND
     return 0
 

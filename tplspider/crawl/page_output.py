@@ -58,6 +58,7 @@ class PageOutput:
         self.wants_template = template
         self._folder = folder
         self._kept: dict[str, KeptPages] = {}  # of each search that is not over
+        self._busy: set[str] = set()  # searches whose pages are being worked on
         self._workers: ExtractionWorkers | None = None
         crawler.signals.connect(self.open, signal=signals.spider_opened)
         crawler.signals.connect(self.close, signal=signals.spider_closed)
@@ -71,6 +72,11 @@ class PageOutput:
             template=asked or is_asked_for(PageTemplate, crawler.settings),
             folder=arguments.save_html,
         )
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether results are being made."""
+        return bool(self._busy)
 
     def open(self) -> None:
         """Start what extracts templates, so that it is ready when the search is over."""
@@ -115,6 +121,7 @@ class PageOutput:
         """
         if not self.wants_template and not self._folder:
             return []
+        self._busy.add(session.search_id)
         kept = self._kept.pop(session.search_id, None) or KeptPages()
         key_url = session.summary.key_url if session.summary else session.url
         try:
@@ -141,6 +148,7 @@ class PageOutput:
             return []
         finally:
             kept.close()
+            self._busy.discard(session.search_id)
         if found is None:
             return []
         self.crawler.stats.set_value("tplspider/template_share", found.template_share)

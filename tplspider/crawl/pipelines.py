@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem
 
 from tplspider import signals
 from tplspider.crawl.outputs.feeds import OURS
+from tplspider.crawl.tally import tally_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.web.addresses import identity
 
@@ -77,6 +78,7 @@ class ValidationPipeline:
             return item
         if fault:
             self.crawler.stats.inc_value("tplspider/invalid_items")
+            tally_of(self.crawler).lost += 1
             message = f"{type(item).__name__} of {item.key_url}: {fault}"
             if not isinstance(item, CandidateSearch):
                 raise DropItem(message, log_level="ERROR")
@@ -106,13 +108,20 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
 
 
 def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
-    if bool(item.members) != bool(item.evidence) or (item.template_share and not item.members):
+    if len(item.members) != item.evidence or (item.template_share and not item.members):
         return f"{len(item.members)} pages and evidence {item.evidence}"
-    if not {identity(url) for url in item.members} <= seen:
+    if not set(map(_identity, item.members)) <= seen:
         return "its members are neither explored pages nor witnesses"
     if not 0 <= item.template_share <= 1:
         return f"template_share={item.template_share} is not a share"
     return ""
+
+
+def _identity(url: str) -> str:
+    try:
+        return identity(url)
+    except ValueError:  # not an address
+        return ""
 
 
 def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:

@@ -12,6 +12,8 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from tplspider import signals
+from tplspider.crawl.outputs.feeds import OURS
+from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_close_through, process_item
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
@@ -54,7 +56,7 @@ class CliqueTracker:
             (self.search_ended, signals.search_ended),
             (self.item_left, scrapy_signals.item_scraped),
             (self.item_left, scrapy_signals.item_dropped),
-            (self.item_left, scrapy_signals.item_error),
+            (self.item_failed, scrapy_signals.item_error),
             (self.spider_opened, scrapy_signals.spider_opened),
             (self.spider_error, scrapy_signals.spider_error),
             (self.spider_idle, scrapy_signals.spider_idle),
@@ -137,9 +139,17 @@ class CliqueTracker:
                 # Not at once: the feeds are told of the item at the same time.
                 call_later(0, close_spider, self.crawler, item.reason)
 
+    def item_failed(self, item: object, spider: TemplateCandidatesSpider) -> None:
+        """Somebody's pipeline has failed on an item: Scrapy logs why."""
+        if isinstance(item, OURS):
+            count_lost(self.crawler)
+        self.item_left(item, spider)
+
     def spider_error(self, response: Response, spider: TemplateCandidatesSpider) -> None:
         """A callback of ours has failed, or somebody's middleware around it."""
         if response.request and (ticket := ticket_of(response.request)):
+            if ticket.session.phase == "over" and ticket.session.search_id in spider.sessions:
+                count_lost(self.crawler)  # it was giving its results
             spider.tickets.lost(ticket.session, ticket.rank)
 
     def spider_idle(self, spider: TemplateCandidatesSpider) -> None:
@@ -150,11 +160,14 @@ class CliqueTracker:
             for rank in session.awaited
         ]
         # Whoever ends the crawl, or a search, closes the spider when the results are out.
-        if any(lost) or self._early or self._finished:
+        if any(lost) or self._early or self._finished or spider.page_output.is_busy:
             raise DontCloseSpider
         for session in spider.sessions.values():
-            # Reached only when somebody's middleware or pipeline made something else of a summary.
             if session.summary:
+                logger.warning(
+                    "The summary of %s has not come out: what did a middleware or a pipeline do?",
+                    session.key_url,
+                )
                 raise CloseSpider(session.summary.reason)
 
     def _out_of_time(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:

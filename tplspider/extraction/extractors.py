@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from importlib import import_module
 from typing import cast
 
@@ -69,9 +70,24 @@ def run_extractor(
     else:
         pages = pages[:most]
     found: object = extractor(key, pages, **options)
-    if found is not None and not isinstance(found, PageTemplate):
+    if found is None:
+        return None
+    if not isinstance(found, PageTemplate):
         raise TypeError(f"the extractor gave a {type(found).__name__}, not a PageTemplate")
+    for each in fields(PageTemplate):
+        if not _fits(getattr(found, each.name), str(each.type)):
+            raise TypeError(f"the extractor gave a PageTemplate whose {each.name} will not do")
+    found.key_url = key.url
     return found
+
+
+def _fits(value: object, kind: str) -> bool:
+    """Whether a value is of the type that a field of a template is declared to have."""
+    if kind == "list[str]":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == "float":
+        return isinstance(value, int | float)
+    return isinstance(value, int if kind == "int" else str)
 
 
 def one_line(error: BaseException) -> str:

@@ -224,7 +224,8 @@ class ExtractionWorkers:
             return run_extractor(extractor, key, pages, seconds=limit, most=most)
         except TimeoutError as error:
             raise ExtractionTimeoutError(str(error)) from error
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            # A worker that wants to end the process ends its own; here it is that of the crawl.
             raise ExtractorFailedError(one_line(error)) from error
 
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.search.redirect_ways import MAX_REDIRECTS
+from tplspider.web.site import SCOPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ class SearchOptions:
     max_loads: int = 100
     max_seconds: float = 0
     witness: int = 1  # pages that may be loaded on top, for the template
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or self.n < 1:
+            raise ValueError(f"n={self.n!r}: expected a whole number, 1 or more")
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope={self.scope!r}: expected one of {', '.join(SCOPES)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,10 @@ class SearchLimits:
     longest_url: int = 0
     runs_scripts: bool = False
     for_template: bool = False
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            raise ValueError(f"in_flight={self.in_flight!r}: expected a whole number, 1 or more")
 
 
 def search_id(url: str, options: SearchOptions) -> str:

@@ -37,5 +37,5 @@ def read_tree(root: Element, page: WebPage, site: Site, limits: SearchLimits) ->
         site,
         page.encoding,
         longest=limits.longest_url,
-        with_names=limits.for_template,
+        for_template=limits.for_template,
     )

@@ -76,6 +76,9 @@ class SearchSession:
         self.links = 0  # on the key page
         self.hint = ""
         self._listener = listener
+        if order is None and self.options.strategy not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise ValueError(f"strategy={self.options.strategy!r}: expected one of {known}")
         self._order = order or STRATEGIES[self.options.strategy]
         self.reader = reader
         self._site: Site | None = None

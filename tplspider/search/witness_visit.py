@@ -36,7 +36,12 @@ def find_witness(search: SubdigraphSearch, links: Sequence[Link]) -> Visit | Non
     spent |= {page.identity for page in (key, *explored)}
     further = {link for page in explored for link in page.links}
     url = choose_witness(key.identity, links, spent, further)
-    return Visit(WITNESS, Address(url, identity(url)), url) if url else None
+    if url is None:
+        return None
+    # Addresses on explored pages are known by their identities; what is asked for is as written.
+    written = dict(pair for page in explored for pair in page.written)
+    url = written.get(url, url)
+    return Visit(WITNESS, Address(url, identity(url)), url)
 
 
 def settle(visit: Visit, search: SubdigraphSearch, answer: Answer) -> None:

@@ -64,14 +64,16 @@ def load_page(source: SiteSource, url: str, max_redirects: int = 20) -> WebPage 
 def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:
     """What is at an address: if it redirects, in whatever way, where it leads."""
     answer = source.load(url)
-    if isinstance(answer, WebPage):
-        try:
-            target = redirect_target(answer)
-        except ValueError:  # to nowhere
-            return NoPage(OFFSITE_REDIRECT)
-        if target is not None:
-            return redirect_to(target)
-    return answer
+    if not isinstance(answer, WebPage | Redirect | NoPage):
+        kind = type(answer).__name__
+        raise TypeError(f"load({url!r}) gave a {kind}: expected a WebPage, a Redirect or a NoPage")
+    try:
+        if isinstance(answer, Redirect):
+            return redirect_to(answer.url)
+        target = redirect_target(answer) if isinstance(answer, WebPage) else None
+        return answer if target is None else redirect_to(target)
+    except ValueError:  # to nowhere
+        return NoPage(OFFSITE_REDIRECT)
 
 
 def _answer(session: SearchSession, source: SiteSource, rank: int, url: str) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from mimetypes import MimeTypes
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
@@ -13,7 +14,6 @@ from tplspider.web.web_page import WebPage
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from tplspider.web.answers import Redirect
 
@@ -50,8 +50,8 @@ class FolderSite:
     *prepare* makes of the bytes of a file what the site gives. What was loaded is kept.
     """
 
-    def __init__(self, folder: Path, prepare: Callable[[bytes], bytes] = bytes) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str, prepare: Callable[[bytes], bytes] = bytes) -> None:
+        self.folder = folder = Path(folder)
         self.url = f"http://{quote(os.fsencode(folder.name.lower()))}"
         self._prepare = prepare
         self._loaded: dict[str, WebPage | Redirect | NoPage] = {}
@@ -84,7 +84,10 @@ class FolderSite:
     def load(self, url: str) -> WebPage | Redirect | NoPage:
         """The file at an address, the address of a directory, or the reason why there is none."""
         if url not in self._loaded:
-            self._loaded[url] = self._load(url)
+            try:
+                self._loaded[url] = self._load(url)
+            except ValueError:  # not an address, or not one that a file can have
+                self._loaded[url] = NoPage(status_reason(404))
         return self._loaded[url]
 
     def _load(self, url: str) -> WebPage | Redirect | NoPage:

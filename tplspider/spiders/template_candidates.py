@@ -18,6 +18,7 @@ from tplspider.crawl.page_output import PageOutput
 from tplspider.crawl.preflight import search_limits
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
 from tplspider.crawl.responses import web_page
+from tplspider.crawl.tally import tally_of
 from tplspider.crawl.ticket import expected_ticket
 from tplspider.crawl.vanished import TicketOffice
 from tplspider.search.session import SearchSession
@@ -144,5 +145,6 @@ class TemplateCandidatesSpider(Spider):
 
     def announce(self, event: Event) -> None:
         """Let extensions know what happens in a search."""
+        tally_of(self.crawler).take(event)
         signal, arguments = signal_of(event)
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)

@@ -82,18 +82,26 @@ def link_identities(
     root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
 ) -> frozenset[str]:
     """The identities of getLinks alone, which is all that is asked of a page but the key page."""
+    found = link_addresses(root, url, site, encoding, longest=longest)
+    return frozenset(found)
+
+
+def link_addresses(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> dict[str, str]:
+    """The addresses of getLinks by their identities; of several, one that is always the same."""
     resolver = page_resolver(root, url, site, encoding, longest)
-    identities = set()
+    addresses: dict[str, str] = {}
     # Strings alone: an object for each element would cost more than all the rest.
     for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
         try:
             address = _page_address(resolver, href, site)
         except ValueError:
             continue
-        if address:
-            identities.add(address[1])
-    identities.discard(identity(url))
-    return frozenset(identities)
+        if address and (known := addresses.setdefault(address[1], address[0])) != address[0]:
+            addresses[address[1]] = min(known, address[0])
+    addresses.pop(identity(url), None)
+    return addresses
 
 
 def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.web.addresses import identity
 from tplspider.web.html import find_all, fold, main_body, string_xpath, visible_texts
-from tplspider.web.links import link_identities
+from tplspider.web.links import link_addresses
 from tplspider.web.similarity import Outline, outline
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ class Page:
     fingerprint: bytes | None = None
     title: str = ""
     outline: Outline = field(default_factory=Outline)
-    names: frozenset[tuple[str, str]] = frozenset()  # tags with their classes, if asked for
+    # What a template takes, if one is wanted: tags with their classes, which tell the kind of the
+    # page; and the links that are not written as their identities, with how they are written.
+    names: frozenset[tuple[str, str]] = frozenset()
+    written: tuple[tuple[str, str], ...] = ()
 
 
 def read_page(
@@ -38,22 +41,26 @@ def read_page(
     encoding: str = "utf-8",
     *,
     longest: int = 0,
-    with_names: bool = False,
+    for_template: bool = False,
 ) -> Page:
     """What the search needs to know of the page with this tree, loaded from *url*.
 
-    *longest* is that of :func:`~tplspider.web.links.get_links`. *with_names*, there is also what
-    tells the kind of the page.
+    *longest* is that of :func:`~tplspider.web.links.get_links`. *for_template*, there is also what
+    the choice of a witness takes.
     """
+    addresses = link_addresses(root, url, site, encoding, longest=longest)
     texts = visible_texts(root)
     return Page(
         url=url,
         identity=identity(url),
-        links=link_identities(root, url, site, encoding, longest=longest),
+        links=frozenset(addresses),
         fingerprint=fingerprint(fold(" ".join(texts))),
         title=next((fold(_TEXT(title)) for title in find_all(root, "title")), ""),
         outline=outline(root, texts),
-        names=class_names(root) if with_names else frozenset(),
+        names=class_names(root) if for_template else frozenset(),
+        written=tuple(pair for pair in sorted(addresses.items()) if pair[0] != pair[1])
+        if for_template
+        else (),
     )
 
 

@@ -136,7 +136,7 @@ def codecs_name(encoding: str) -> str:
     """One name for all names of an encoding."""
     try:
         return codecs.lookup(encoding).name
-    except LookupError:
+    except (LookupError, ValueError):
         return encoding
 
 

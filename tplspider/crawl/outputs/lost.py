@@ -23,6 +23,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from tplspider.crawl.config import PRIORITY
 from tplspider.crawl.outputs.names import without_password
 from tplspider.crawl.outputs.trial import whereabouts
+from tplspider.crawl.tally import tally_of
 
 if TYPE_CHECKING:
     from typing import IO
@@ -38,6 +39,7 @@ LOST = "tplspider/lost_outputs"
 def count_lost(crawler: Crawler) -> None:
     """Remember that an output is lost: the commands end with exit status 1 then."""
     crawler.stats.inc_value(LOST)
+    tally_of(crawler).lost += 1
 
 
 class LostOutputError(Exception):
