@@ -58,7 +58,8 @@ def fault(settings: Settings, **arguments: str) -> str:
 
 def test_every_argument_that_names_a_file_is_known() -> None:
     """Whatever comes later that names a file or folder belongs to FILES, and is confined."""
-    others = {"url", "n", "strategy", "scope", "max_loads", "max_seconds", "credentials"}
+    others = {"url", "n", "strategy", "scope", "max_loads", "max_seconds", "witness"}
+    others |= {"credentials"}
     assert {field.name for field in fields(Arguments)} - others == set(FILES)
 
 

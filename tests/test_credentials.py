@@ -139,8 +139,8 @@ def test_the_command_template(tmp_path: Path) -> None:
     site = ClosedSite({"/": lambda exchange: exchange.answer(html("No links"))})
     with site.server:
         done = run_scrapy("template", site.key_page(), folder=tmp_path)
-    assert done.code == 1
-    assert f"No template for {site.server.url}/: the page cannot be used (no-links)" in done.log
+    assert (done.code, done.stdout) == (0, "No links\n")
+    assert f"The key page {site.server.url}/ cannot be used (no-links)" in done.log
     assert_secret(done, tmp_path)
 
 

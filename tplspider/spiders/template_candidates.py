@@ -45,9 +45,8 @@ logger = logging.getLogger(__name__)
 class TemplateCandidatesSpider(Spider):
     """Finds pages that share the web template of a key page.
 
-    A session says which links are to be loaded and the spider asks for no more than that, so
-    nothing is loaded in vain. Requests pass by the duplicate filter and their hosts are checked by
-    the session: Scrapy drops duplicates and off-site requests without telling who asked for them.
+    A session says which links are to be loaded, and the spider asks for no more. Requests pass by
+    the duplicate filter, and hosts are checked by the session: Scrapy drops requests silently.
     """
 
     name = "template_candidates"
