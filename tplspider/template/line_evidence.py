@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from tplspider.template.page_lines import letters
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Names = tuple[tuple[str, str], ...]  # of a line
 
 SHARE = 0.75  # of the pages, by weight, that must have a line
+NEAREST = 0.8  # how much a page must weigh to vouch for lines alone, the nearest weighing 1
+END = 0.5  # of what is not common: a page that has more of it has what the key page is about
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
 LINK = 5  # so many more for a line that is a link to the same place
 
@@ -48,6 +51,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     names = [line.names for line in lines]
     weights = _line_weights(lines, names, found_lines, weights)
     common = _common(lines, names, known, others, found_lines, weights)
+    _accept_end(key, lines, names, common, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
     mixed: set[int] = set()  # elements with words in lines of the page's own
@@ -138,6 +142,45 @@ def _common(  # noqa: PLR0917 - as above
         yes or (count >= least and vote >= SHARE * (vote + against) - 1e-9)
         for yes, vote, against, count in zip(known, votes, missing, voters, strict=True)
     ]
+
+
+def _accept_end(  # noqa: PLR0917 - as above
+    key: FlatPage,
+    lines: list[Line],
+    names: list[Names],
+    common: list[bool],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
+) -> None:
+    """Accept lines after the last of the page's own that a page near enough has alone.
+
+    It may be the only one of the key page's kind. Amid the page's own lines what two pages share
+    may be a coincidence; after them stands template, but for a link by itself: two pages may be
+    followed by the same one.
+    """
+    site = urljoin(key.url, "/")
+    most = END * sum(_size(line) for line, yes in zip(lines, common, strict=True) if not yes)
+    for found, weight in zip(found_lines, weights, strict=True):
+        if weight < NEAREST:
+            continue
+        left = found.copy()
+        end = []
+        for place in range(len(lines) - 1, -1, -1):
+            if not common[place]:
+                if not any(left.get(name, 0) > 0 for name in names[place]):
+                    break
+                end.append(place)
+            for name in names[place]:
+                left[name] -= 1
+        row = {*end}
+        end = [
+            place
+            for place in end
+            if not lines[place].target.startswith(site) or {place - 1, place + 1} & row
+        ]
+        if sum(_size(lines[place]) for place in end) <= most:
+            for place in end:
+                common[place] = True
 
 
 def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
