@@ -51,6 +51,9 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     names = [line.names for line in lines]
     weights = _line_weights(lines, names, found_lines, weights)
     common = _common(lines, names, known, others, found_lines, weights)
+    entries = _find_entries(lines, common, found_lines, weights)
+    for place in entries:
+        common[place] = True
     _accept_end(key, lines, names, common, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
@@ -58,7 +61,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     for place, line in enumerate(lines):
         if known[place]:
             continue
-        accepted = common[place] and (in_row[place] or line.link != "")
+        accepted = common[place] and (in_row[place] or line.link != "" or place in entries)
         into = own if not accepted else rows if in_row[place] else links
         for element in line.elements:
             into[element] = 1
@@ -142,6 +145,50 @@ def _common(  # noqa: PLR0917 - as above
         yes or (count >= least and vote >= SHARE * (vote + against) - 1e-9)
         for yes, vote, against, count in zip(known, votes, missing, voters, strict=True)
     ]
+
+
+def _find_entries(
+    lines: list[Line],
+    common: list[bool],
+    found_lines: Sequence[Counter[tuple[str, str]]],
+    weights: Sequence[float],
+) -> set[int]:
+    """Entries of menus that lead elsewhere on other pages, or nowhere on the key page.
+
+    A site may have two addresses for a page, and the entry of the page itself may be mere text.
+    Between links that are the same on most pages the words are enough, if two pages agree where
+    they lead: "Next" leads elsewhere on each.
+    """
+    targets: list[dict[str, set[str]]] = []  # of each page, where the links with a text lead
+    for found in found_lines:
+        targets.append({})
+        for text, where in found:
+            if where:
+                targets[-1].setdefault(text, set()).add(where)
+    entries: set[int] = set()
+    end = 0
+    while end < len(lines):
+        start = end
+        while end < len(lines) and common[end] == common[start]:
+            end += 1
+        if common[start] or not start or end == len(lines):
+            continue
+        if lines[start - 1].link and lines[end].link:
+            row = range(start, end)
+            if all(_is_entry(lines[place], targets, weights) for place in row):
+                entries.update(row)
+    return entries
+
+
+def _is_entry(
+    line: Line, targets: Sequence[dict[str, set[str]]], weights: Sequence[float]
+) -> bool:
+    having = [found.get(line.text, frozenset()) for found in targets]
+    agreed = Counter([line.link] if line.link else ())
+    for found in having:
+        agreed.update(found)
+    votes = sum(weight for found, weight in zip(having, weights, strict=True) if found)
+    return votes >= SHARE * sum(weights) and max(agreed.values(), default=0) > 1
 
 
 def _accept_end(  # noqa: PLR0917 - as above
