@@ -37,6 +37,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
     template: list[bool],
+    mapped: float,
 ) -> list[int]:
     """Accept what holds lines that most pages have, from the top down, as template.
 
@@ -49,7 +50,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     if all(known):
         return []
     names = [line.names for line in lines]
-    weights = _line_weights(lines, names, found_lines, weights)
+    weights = _line_weights(lines, names, found_lines, weights, mapped)
     common = _common(lines, names, known, others, found_lines, weights)
     entries = _find_entries(lines, common, found_lines, weights)
     for place in entries:
@@ -98,6 +99,7 @@ def _line_weights(
     names: list[Names],
     found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
+    mapped: float,
 ) -> list[float]:
     """How much each page weighs here: as much by its lines as by its tree.
 
@@ -105,7 +107,8 @@ def _line_weights(
     """
     shared = [_shared(lines, names, found) for found in found_lines]
     most = max(shared) or 1
-    return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
+    by_tree = min(mapped, 0.5)
+    return [by_tree * weight + (1 - by_tree) * (size / most) ** 2 for size, weight in zip(shared, weights, strict=True)]
 
 
 def _size(line: Line) -> int:
