@@ -25,6 +25,7 @@ Names = tuple[tuple[str, str], ...]  # of a line
 SHARE = 0.75  # of the pages, by weight, that must have a line
 NEAREST = 0.8  # how much a page must weigh to vouch for lines alone, the nearest weighing 1
 END = 0.5  # of what is not common: a page that has more of it has what the key page is about
+MIX = 0.5  # of the letters that are common in an element: so many others may be lost in them
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
 LINK = 5  # so many more for a line that is a link to the same place
 
@@ -58,16 +59,16 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     _accept_end(key, lines, names, common, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
-    mixed: set[int] = set()  # elements with words in lines of the page's own
+    balance: Counter[int] = Counter()  # of elements, letters in lines of the page's own
     for place, line in enumerate(lines):
         if known[place]:
             continue
         accepted = common[place] and (in_row[place] or line.link != "" or place in entries)
         into = own if not accepted else rows if in_row[place] else links
+        size = letters(line.text) * (-MIX if accepted else 1)
         for element in line.elements:
             into[element] = 1
-        if not accepted:
-            mixed.update(line.elements)
+            balance[element] += size
     rows, links, own = map(texts.sum, (rows, links, own))
     around = []
     for element in range(1, len(template)):
@@ -75,7 +76,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
             continue
         if rows[element] or (links[element] and not own[element]):
             template[element] = True
-            if element in mixed:
+            if balance[element] > 0:
                 around.append(element)
     return around
 
