@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
+from tplspider.template.doubtful_lines import accept_end, find_entries
 from tplspider.template.page_lines import letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.template.element_text import ElementTexts
-    from tplspider.template.page_lines import Line
+    from tplspider.template.page_lines import Line, Names
     from tplspider.web.flat_page import FlatPage
 
-Names = tuple[tuple[str, str], ...]  # of a line
-
 SHARE = 0.75  # of the pages, by weight, that must have a line
-NEAREST = 0.8  # how much a page must weigh to vouch for lines alone, the nearest weighing 1
-END = 0.5  # of what is not common: a page that has more of it has what the key page is about
-MIX = 0.5  # of the letters that are common in an element: so many others may be lost in them
+OUTWEIGH = 2  # how much more of an element's words must be common than not, to be template
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
-LINK = 5  # so many more for a line that is a link to the same place
 
 
 def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in common, and pages
@@ -45,7 +40,8 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     Lines in a row, long enough, open all that is round them. By itself, a link is accepted, if
     what it is in is template anyway.
     Returned are the elements that have become template for what is in them, and whose own words
-    are not.
+    are not, most of them. Lines in one element cannot be told apart: "Home page" under the name
+    of the site is lost in it.
     """
     known = [all(template[element] for element in line.elements) for line in lines]
     if all(known):
@@ -53,19 +49,19 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     names = [line.names for line in lines]
     weights = _line_weights(lines, names, found_lines, weights, mapped)
     common = _common(lines, names, known, others, found_lines, weights)
-    entries = _find_entries(lines, common, found_lines, weights)
+    entries = find_entries(lines, common, found_lines, weights, SHARE)
     for place in entries:
         common[place] = True
-    _accept_end(key, lines, names, common, found_lines, weights)
+    accept_end(key, lines, names, common, found_lines, weights)
     in_row = _in_rows(lines, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
-    balance: Counter[int] = Counter()  # of elements, letters in lines of the page's own
+    balance: Counter[int] = Counter()  # of an element's words, those of the page's own count up
     for place, line in enumerate(lines):
         if known[place]:
             continue
         accepted = common[place] and (in_row[place] or line.link != "" or place in entries)
         into = own if not accepted else rows if in_row[place] else links
-        size = letters(line.text) * (-MIX if accepted else 1)
+        size = letters(line.text) * (-1 if accepted else OUTWEIGH)
         for element in line.elements:
             into[element] = 1
             balance[element] += size
@@ -89,7 +85,7 @@ def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
 def _shared(lines: list[Line], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
     return sum(
-        _size(line)
+        line.size
         for line, which in zip(lines, names, strict=True)
         if which[0] in found or (len(which) > 1 and any(name in found for name in which))
     )
@@ -104,16 +100,16 @@ def _line_weights(
 ) -> list[float]:
     """How much each page weighs here: as much by its lines as by its tree.
 
-    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
+    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike:
+    the tree counts for no more than the share of the key page that is *mapped*.
     """
     shared = [_shared(lines, names, found) for found in found_lines]
     most = max(shared) or 1
     by_tree = min(mapped, 0.5)
-    return [by_tree * weight + (1 - by_tree) * (size / most) ** 2 for size, weight in zip(shared, weights, strict=True)]
-
-
-def _size(line: Line) -> int:
-    return letters(line.text) + (LINK if line.link else 0)
+    return [
+        by_tree * weight + (1 - by_tree) * (size / most) ** 2
+        for size, weight in zip(shared, weights, strict=True)
+    ]
 
 
 def _common(  # noqa: PLR0917 - as above
@@ -151,89 +147,6 @@ def _common(  # noqa: PLR0917 - as above
     ]
 
 
-def _find_entries(
-    lines: list[Line],
-    common: list[bool],
-    found_lines: Sequence[Counter[tuple[str, str]]],
-    weights: Sequence[float],
-) -> set[int]:
-    """Entries of menus that lead elsewhere on other pages, or nowhere on the key page.
-
-    A site may have two addresses for a page, and the entry of the page itself may be mere text.
-    Between links that are the same on most pages the words are enough, if two pages agree where
-    they lead: "Next" leads elsewhere on each.
-    """
-    targets: list[dict[str, set[str]]] = []  # of each page, where the links with a text lead
-    for found in found_lines:
-        targets.append({})
-        for text, where in found:
-            if where:
-                targets[-1].setdefault(text, set()).add(where)
-    entries: set[int] = set()
-    end = 0
-    while end < len(lines):
-        start = end
-        while end < len(lines) and common[end] == common[start]:
-            end += 1
-        if common[start] or not start or end == len(lines):
-            continue
-        if lines[start - 1].link and lines[end].link:
-            row = range(start, end)
-            if all(_is_entry(lines[place], targets, weights) for place in row):
-                entries.update(row)
-    return entries
-
-
-def _is_entry(
-    line: Line, targets: Sequence[dict[str, set[str]]], weights: Sequence[float]
-) -> bool:
-    having = [found.get(line.text, frozenset()) for found in targets]
-    agreed = Counter([line.link] if line.link else ())
-    for found in having:
-        agreed.update(found)
-    votes = sum(weight for found, weight in zip(having, weights, strict=True) if found)
-    return votes >= SHARE * sum(weights) and max(agreed.values(), default=0) > 1
-
-
-def _accept_end(  # noqa: PLR0917 - as above
-    key: FlatPage,
-    lines: list[Line],
-    names: list[Names],
-    common: list[bool],
-    found_lines: Sequence[Counter[tuple[str, str]]],
-    weights: Sequence[float],
-) -> None:
-    """Accept lines after the last of the page's own that a page near enough has alone.
-
-    It may be the only one of the key page's kind. Amid the page's own lines what two pages share
-    may be a coincidence; after them stands template, but for a link by itself: two pages may be
-    followed by the same one.
-    """
-    site = urljoin(key.url, "/")
-    most = END * sum(_size(line) for line, yes in zip(lines, common, strict=True) if not yes)
-    for found, weight in zip(found_lines, weights, strict=True):
-        if weight < NEAREST:
-            continue
-        left = found.copy()
-        end = []
-        for place in range(len(lines) - 1, -1, -1):
-            if not common[place]:
-                if not any(left.get(name, 0) > 0 for name in names[place]):
-                    break
-                end.append(place)
-            for name in names[place]:
-                left[name] -= 1
-        row = {*end}
-        end = [
-            place
-            for place in end
-            if not lines[place].target.startswith(site) or {place - 1, place + 1} & row
-        ]
-        if sum(_size(lines[place]) for place in end) <= most:
-            for place in end:
-                common[place] = True
-
-
 def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
     """Of each line, whether it is in a row of common lines that is long enough.
 
@@ -245,7 +158,7 @@ def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[b
         end, size = start, 0
         while end < len(lines) and common[end]:
             if not known[end]:
-                size += _size(lines[end])
+                size += lines[end].size
             end += 1
         if size >= LEAST:
             in_row[start:end] = [True] * (end - start)

@@ -32,6 +32,11 @@ def letters(text: str) -> int:
     return count if text.isascii() else count + 2 * len(_SYLLABLES.findall(text))
 
 
+Names = tuple[tuple[str, str], ...]  # of a line
+
+LINK = 5  # letters that a link to the same place is worth, beside its own
+
+
 class Line(NamedTuple):
     """What stands between two ends of a line.
 
@@ -45,7 +50,12 @@ class Line(NamedTuple):
     linked: float = 0.0  # the share of the text in links
 
     @property
-    def names(self) -> tuple[tuple[str, str], ...]:
+    def size(self) -> int:
+        """How much there is of it that another line has hardly by coincidence."""
+        return letters(self.text) + (LINK if self.link else 0)
+
+    @property
+    def names(self) -> Names:
         """What makes two lines the same, any of these."""
         if not self.link:
             return ((self.text, ""),)
