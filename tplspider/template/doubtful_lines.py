@@ -69,6 +69,7 @@ def _is_entry(
 def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     key: FlatPage,
     lines: list[Line],
+    sizes: list[int],
     names: list[Names],
     common: list[bool],
     found_lines: Sequence[Counter[tuple[str, str]]],
@@ -81,7 +82,7 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     followed by the same one.
     """
     site = urljoin(key.url, "/")
-    most = END * sum(line.size for line, yes in zip(lines, common, strict=True) if not yes)
+    most = END * sum(size for size, yes in zip(sizes, common, strict=True) if not yes)
     for found, weight in zip(found_lines, weights, strict=True):
         if weight < NEAREST:
             continue
@@ -100,6 +101,6 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
             for place in end
             if not lines[place].target.startswith(site) or {place - 1, place + 1} & row
         ]
-        if sum(lines[place].size for place in end) <= most:
+        if sum(sizes[place] for place in end) <= most:
             for place in end:
                 common[place] = True

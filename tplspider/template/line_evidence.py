@@ -47,13 +47,14 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     if all(known):
         return []
     names = [line.names for line in lines]
-    weights = _line_weights(lines, names, found_lines, weights, mapped)
+    sizes = [line.size for line in lines]
+    weights = _line_weights(sizes, names, found_lines, weights, mapped)
     common = _common(lines, names, known, others, found_lines, weights)
     entries = find_entries(lines, common, found_lines, weights, SHARE)
     for place in entries:
         common[place] = True
-    accept_end(key, lines, names, common, found_lines, weights)
-    in_row = _in_rows(lines, known, common)
+    accept_end(key, lines, sizes, names, common, found_lines, weights)
+    in_row = _in_rows(sizes, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
     balance: Counter[int] = Counter()  # of an element's words, those of the page's own count up
     for place, line in enumerate(lines):
@@ -79,20 +80,26 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     """Whether a page has enough of the key page's lines to tell something about it."""
-    return _shared(lines, [line.names for line in lines], found) >= LEAST
+    shared = 0
+    for line in lines:
+        if any(name in found for name in line.names):
+            shared += line.size
+            if shared >= LEAST:
+                return True
+    return False
 
 
-def _shared(lines: list[Line], names: list[Names], found: Counter[tuple[str, str]]) -> int:
+def _shared(sizes: list[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
     return sum(
-        line.size
-        for line, which in zip(lines, names, strict=True)
+        size
+        for size, which in zip(sizes, names, strict=True)
         if which[0] in found or (len(which) > 1 and any(name in found for name in which))
     )
 
 
 def _line_weights(
-    lines: list[Line],
+    sizes: list[int],
     names: list[Names],
     found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
@@ -103,7 +110,7 @@ def _line_weights(
     Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike:
     the tree counts for no more than the share of the key page that is *mapped*.
     """
-    shared = [_shared(lines, names, found) for found in found_lines]
+    shared = [_shared(sizes, names, found) for found in found_lines]
     most = max(shared) or 1
     by_tree = min(mapped, 0.5)
     return [
@@ -147,18 +154,18 @@ def _common(  # noqa: PLR0917 - as above
     ]
 
 
-def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
+def _in_rows(sizes: list[int], known: list[bool], common: list[bool]) -> list[bool]:
     """Of each line, whether it is in a row of common lines that is long enough.
 
     A short one by itself ("Note", "See also") is a coincidence of wording.
     """
-    in_row = [False] * len(lines)
+    in_row = [False] * len(sizes)
     start = 0
-    while start < len(lines):
+    while start < len(sizes):
         end, size = start, 0
-        while end < len(lines) and common[end]:
+        while end < len(sizes) and common[end]:
             if not known[end]:
-                size += lines[end].size
+                size += sizes[end]
             end += 1
         if size >= LEAST:
             in_row[start:end] = [True] * (end - start)
