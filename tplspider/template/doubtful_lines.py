@@ -86,15 +86,14 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     for found, weight in zip(found_lines, weights, strict=True):
         if weight < NEAREST:
             continue
-        left = found.copy()
+        used: Counter[tuple[str, str]] = Counter()
         end = []
         for place in range(len(lines) - 1, -1, -1):
             if not common[place]:
-                if not any(left.get(name, 0) > 0 for name in names[place]):
+                if not any(found[name] > used[name] for name in names[place]):
                     break
                 end.append(place)
-            for name in names[place]:
-                left[name] -= 1
+            used.update(names[place])
         row = {*end}
         end = [
             place
