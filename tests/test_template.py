@@ -171,6 +171,16 @@ def test_pages_that_tell_nothing(kind: str) -> None:
     assert extract_template(odd, others).evidence == 0
 
 
+def test_a_long_text_is_not_the_label_of_a_link() -> None:
+    def page(words: str) -> str:
+        mail = f'<a href="/mail/{words}">{words}@</a>'
+        address = f'<div class="address"><p>Friends of the birds, 7 Marsh Lane</p>{mail}</div>'
+        return framed(f"<p>There are {words}.</p>{address}")
+
+    found = lines(page("cranes"), page("herons"), page("storks"))
+    assert found == ["There are cranes.", "cranes@"]
+
+
 def test_no_evidence(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     key = PageSource(KEY_URL, ARTICLES[0])

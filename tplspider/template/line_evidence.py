@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tplspider.template.doubtful_lines import accept_end, find_entries
 from tplspider.template.page_lines import letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.template.element_text import ElementTexts
-    from tplspider.template.page_lines import Line
+    from tplspider.template.page_lines import Line, Names
     from tplspider.web.flat_page import FlatPage
 
-Names = tuple[tuple[str, str], ...]  # of a line
-
 SHARE = 0.75  # of the pages, by weight, that must have a line
+OUTWEIGH = 2  # how much more of an element's words must be common than not, to be template
 LEAST = 20  # letters and digits in a row of lines that are more than a coincidence of wording
-LINK = 5  # so many more for a line that is a link to the same place
 
 
 def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in common, and pages
@@ -34,32 +33,39 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
     template: list[bool],
+    mapped: float,
 ) -> list[int]:
     """Accept what holds lines that most pages have, from the top down, as template.
 
     Lines in a row, long enough, open all that is round them. By itself, a link is accepted, if
     what it is in is template anyway.
     Returned are the elements that have become template for what is in them, and whose own words
-    are not.
+    are not, most of them. Lines in one element cannot be told apart: "Home page" under the name
+    of the site is lost in it.
     """
     known = [all(template[element] for element in line.elements) for line in lines]
     if all(known):
         return []
     names = [line.names for line in lines]
-    weights = _line_weights(lines, names, found_lines, weights)
+    sizes = [line.size for line in lines]
+    weights = _line_weights(sizes, names, found_lines, weights, mapped)
     common = _common(lines, names, known, others, found_lines, weights)
-    in_row = _in_rows(lines, known, common)
+    entries = find_entries(lines, common, found_lines, weights, SHARE)
+    for place in entries:
+        common[place] = True
+    accept_end(key, lines, sizes, names, common, found_lines, weights)
+    in_row = _in_rows(sizes, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
-    mixed: set[int] = set()  # elements with words in lines of the page's own
+    balance: Counter[int] = Counter()  # of an element's words, those of the page's own count up
     for place, line in enumerate(lines):
         if known[place]:
             continue
-        accepted = common[place] and (in_row[place] or line.link != "")
+        accepted = common[place] and (in_row[place] or line.link != "" or place in entries)
         into = own if not accepted else rows if in_row[place] else links
+        size = letters(line.text) * (-1 if accepted else OUTWEIGH)
         for element in line.elements:
             into[element] = 1
-        if not accepted:
-            mixed.update(line.elements)
+            balance[element] += size
     rows, links, own = map(texts.sum, (rows, links, own))
     around = []
     for element in range(1, len(template)):
@@ -67,42 +73,50 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
             continue
         if rows[element] or (links[element] and not own[element]):
             template[element] = True
-            if element in mixed:
+            if balance[element] > 0:
                 around.append(element)
     return around
 
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     """Whether a page has enough of the key page's lines to tell something about it."""
-    return _shared(lines, [line.names for line in lines], found) >= LEAST
+    shared = 0
+    for line in lines:
+        if any(name in found for name in line.names):
+            shared += line.size
+            if shared >= LEAST:
+                return True
+    return False
 
 
-def _shared(lines: list[Line], names: list[Names], found: Counter[tuple[str, str]]) -> int:
+def _shared(sizes: list[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
     return sum(
-        _size(line)
-        for line, which in zip(lines, names, strict=True)
+        size
+        for size, which in zip(sizes, names, strict=True)
         if which[0] in found or (len(which) > 1 and any(name in found for name in which))
     )
 
 
 def _line_weights(
-    lines: list[Line],
+    sizes: list[int],
     names: list[Names],
     found_lines: Sequence[Counter[tuple[str, str]]],
     weights: Sequence[float],
+    mapped: float,
 ) -> list[float]:
     """How much each page weighs here: as much by its lines as by its tree.
 
-    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike.
+    Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike:
+    the tree counts for no more than the share of the key page that is *mapped*.
     """
-    shared = [_shared(lines, names, found) for found in found_lines]
+    shared = [_shared(sizes, names, found) for found in found_lines]
     most = max(shared) or 1
-    return [(weight + (size / most) ** 2) / 2 for size, weight in zip(shared, weights, strict=True)]
-
-
-def _size(line: Line) -> int:
-    return letters(line.text) + (LINK if line.link else 0)
+    by_tree = min(mapped, 0.5)
+    return [
+        by_tree * weight + (1 - by_tree) * (size / most) ** 2
+        for size, weight in zip(shared, weights, strict=True)
+    ]
 
 
 def _common(  # noqa: PLR0917 - as above
@@ -140,18 +154,18 @@ def _common(  # noqa: PLR0917 - as above
     ]
 
 
-def _in_rows(lines: list[Line], known: list[bool], common: list[bool]) -> list[bool]:
+def _in_rows(sizes: list[int], known: list[bool], common: list[bool]) -> list[bool]:
     """Of each line, whether it is in a row of common lines that is long enough.
 
     A short one by itself ("Note", "See also") is a coincidence of wording.
     """
-    in_row = [False] * len(lines)
+    in_row = [False] * len(sizes)
     start = 0
-    while start < len(lines):
+    while start < len(sizes):
         end, size = start, 0
-        while end < len(lines) and common[end]:
+        while end < len(sizes) and common[end]:
             if not known[end]:
-                size += _size(lines[end])
+                size += sizes[end]
             end += 1
         if size >= LEAST:
             in_row[start:end] = [True] * (end - start)

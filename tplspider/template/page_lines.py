@@ -23,11 +23,18 @@ _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
 _HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
 _WORD = re.compile(r"\w")
+_SYLLABLES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def letters(text: str) -> int:
-    """How many letters and digits there are."""
-    return sum(map(str.isalnum, text))
+    """How many letters and digits there are; a Chinese or Korean one says as much as three."""
+    count = sum(map(str.isalnum, text))
+    return count if text.isascii() else count + 2 * len(_SYLLABLES.findall(text))
+
+
+Names = tuple[tuple[str, str], ...]  # of a line
+
+LINK = 5  # letters that a link to the same place is worth, beside its own
 
 
 class Line(NamedTuple):
@@ -43,7 +50,12 @@ class Line(NamedTuple):
     linked: float = 0.0  # the share of the text in links
 
     @property
-    def names(self) -> tuple[tuple[str, str], ...]:
+    def size(self) -> int:
+        """How much there is of it that another line has hardly by coincidence."""
+        return letters(self.text) + (LINK if self.link else 0)
+
+    @property
+    def names(self) -> Names:
         """What makes two lines the same, any of these."""
         if not self.link:
             return ((self.text, ""),)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
 PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of both
+LABEL = 2  # times the data: what is longer is not there for the sake of the data ...
+SHORT_LABEL = 12  # ... but for a few letters
 MAIN_SHARE = 0.5  # of the text that is not template: what has so much of it is the main text
 
 _CONTROLS = frozenset("button img input label select svg textarea".split())
@@ -100,7 +102,7 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
         if is_link:
             (common if template[element] else links)[element] = 1
         if template[element]:
-            label[element] = int(texts.words[element] and not in_link[element])
+            label[element] = texts.own[element] * (texts.words[element] and not in_link[element])
         else:
             (linked if in_link[element] else others)[element] = texts.own[element]
     links, common, label, others, linked = map(texts.sum, (links, common, label, others, linked))
@@ -110,7 +112,7 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             template[element]
             and links[element] > 0
             and not common[element]
-            and label[element] > 0
+            and 0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
             and others[element] <= 0.3 * linked[element]
         )
         if labelled or holds_one[element]:

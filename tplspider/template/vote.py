@@ -66,7 +66,9 @@ def vote(
     template = votes.template
     drop_records(key, texts, template)
     drop_hollow(key, texts, template)
-    around = accept_common_lines(key, lines, texts, others, found_lines, votes.weights, template)
+    around = accept_common_lines(
+        key, lines, texts, others, found_lines, votes.weights, template, votes.mapped
+    )
     drop_patchwork(key, texts, template)
     drop_shared_entries(key, texts, others, mappings, template)
     if len(others) == 1:
@@ -108,6 +110,7 @@ class _Vote:
         """How much each page weighs: by what it has in common with the key page."""
         common = [len(mapping) - mapping.count(-1) for mapping in self.mappings]
         most = max(common)
+        self.mapped = most / len(self.key.tags)  # by the page that has most
         return [(count / most) ** 2 for count in common]
 
     def _count(self) -> tuple[list[float], list[int]]:
