@@ -107,7 +107,7 @@ def test_what_is_not_template_is_named_by_its_paths(pages: list[str]) -> None:
         tail = element.tail or ""
         parent.remove(element)
         if before is None:
-            parent.text = (parent.text or "") + tail
+            parent.text = (parent.text or "") + tail or None  # "" would be a node of its own
         else:
             before.tail = (before.tail or "") + tail
     for top in [root, *root.itersiblings("*")]:

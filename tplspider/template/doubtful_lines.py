@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +80,9 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     may be a coincidence; after them stands template, but for a link by itself: two pages may be
     followed by the same one.
     """
-    site = urljoin(key.url, "/")
+    # Without urljoin: the address of a page in memory may be anything.
+    scheme, slashes, rest = key.url.partition("//")
+    site = f"{scheme}{slashes}{rest.partition('/')[0]}/"
     most = END * sum(size for size, yes in zip(sizes, common, strict=True) if not yes)
     for found, weight in zip(found_lines, weights, strict=True):
         if weight < NEAREST:

@@ -35,7 +35,7 @@ def text_lines(element: Element) -> list[str]:
     return lines_of_parts(element, {element}, (), ())
 
 
-def lines_of_parts(
+def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be large
     top: Element,
     parts: Collection[Element],
     loose: Collection[Element],
@@ -76,28 +76,53 @@ def lines_of_parts(
         else:
             line.append(text)
 
-    for event, node in etree.iterwalk(top, events=("start", "end", "comment", "pi")):
+    walk = etree.iterwalk(top, events=("start", "end", "comment", "pi"))
+    around = _around(parts, loose)
+    for event, node in walk:
         tag = node.tag
-        if event in ("comment", "pi"):
-            add(node.tail, node.getparent())
-        elif event == "start":
+        if event == "start":
             if tag in BLOCKS:
-                end_line()
+                if line:
+                    end_line()
+                if not inside and node not in around:
+                    walk.skip_subtree()  # nothing is taken of it: it ends a line, and that is all
             elif tag in CELLS:
                 line.append(" ")
-            hidden += (tag in _HIDDEN) + (node in without)
-            preformatted += tag in _PREFORMATTED
-            inside += node in parts
-            add(node.text, node)
-        else:
-            if preformatted and tag in _PREFORMATTED:
-                end_written_line()
-            hidden -= (tag in _HIDDEN) + (node in without)
-            preformatted -= tag in _PREFORMATTED
-            inside -= node in parts
-            if tag in BLOCKS:
+            if tag in _NOT_PLAIN:
+                hidden += tag in _HIDDEN
+                preformatted += tag in _PREFORMATTED
+            if node in without:
+                hidden += 1
+            if node in parts:
+                inside += 1
+            if text := node.text:
+                add(text, node)
+        elif event == "end":
+            if tag in _NOT_PLAIN:
+                if preformatted and tag in _PREFORMATTED:
+                    end_written_line()
+                hidden -= tag in _HIDDEN
+                preformatted -= tag in _PREFORMATTED
+            if node in without:
+                hidden -= 1
+            if node in parts:
+                inside -= 1
+            if tag in BLOCKS and line:
                 end_line()
-            if node is not top:
-                add(node.tail, node.getparent())
+            if node is not top and (tail := node.tail):
+                add(tail, None if inside else node.getparent())
+        else:
+            add(node.tail, node.getparent())
     end_line()
     return lines
+
+
+def _around(parts: Collection[Element], loose: Collection[Element]) -> set[Element]:
+    """The elements that have one of these in them, and these."""
+    found = {*parts, *loose}
+    for part in (*parts, *loose):
+        for ancestor in part.iterancestors():
+            if ancestor in found:
+                break
+            found.add(ancestor)
+    return found

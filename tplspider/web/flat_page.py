@@ -189,8 +189,10 @@ def _set_stray_text_apart(page: FlatPage) -> None:
     """
     before = [0, *accumulate(map(len, page.texts))]
     for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
+        if not text or (element and tag not in LAYOUT):
+            continue
         whole = before[end] - before[element]
-        if text and is_stray(element, tag, end - element, len(text), whole):
+        if is_stray(element, tag, end - element, len(text), whole):
             page.loose[element] = text
             page.texts[element] = ""
 
