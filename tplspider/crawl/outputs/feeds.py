@@ -53,7 +53,7 @@ def plan_outputs(
     """
     config = Config.of(settings)
     names = OutputNames(settings, config, Fields(spider, settings["FEED_URI_PARAMS"]))
-    job = getattr(spider, "job", "")
+    job = str(vars(spider).get("job", ""))
     wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
     for feed in wanted:
         _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
