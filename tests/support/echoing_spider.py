@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tests.support.components import StumblingSpider
 from tplspider.search.reading import read_web_page
-from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy.crawler import Crawler
-
     from tplspider.search.options import SearchLimits
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
@@ -19,15 +15,8 @@ if TYPE_CHECKING:
     from tplspider.web.web_page import WebPage
 
 
-class EchoingSpider(TemplateCandidatesSpider):
-    """Fails on pages with ``stumble`` in their address."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        for session in spider.sessions.values():
-            session.reader = cls.read
-        return spider
+class EchoingSpider(StumblingSpider):
+    """Fails on pages with ``stumble`` in their address, in the words of the page."""
 
     @staticmethod
     def read(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
