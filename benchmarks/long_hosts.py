@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.timing import report, side_by_side
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.web.flat_page import Vocabulary, flatten
-from tplspider.web.links import link_identities
+from tplspider.web.links import link_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def ratios(name: str, kinds: Sequence[str] = KINDS, rounds: int = 5) -> dict[str
         if kind == "key page":
             return get_links(root, URL, site, longest=limit)
         if kind == "other page":
-            return link_identities(root, URL, site, longest=limit)
+            return link_addresses(root, URL, site, longest=limit)
         return flatten(root, URL, Vocabulary())
 
     found = {}

@@ -86,7 +86,7 @@ def _extractor(given: Any) -> str:
     if not given:
         return ""
     # Here and not above: what extracts templates is not imported for those who want none.
-    from tplspider.extraction.extractors import extractor_name  # noqa: PLC0415
+    from tplspider.extraction.extractors import extractor_name  # noqa: PLC0415 - as said
 
     try:
         return extractor_name(given)

@@ -78,4 +78,4 @@ def _call_soon() -> Callable[..., object]:
         return call_soon
     from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides
 
-    return reactor.callFromThread  # type: ignore[no-any-return]
+    return reactor.callFromThread  # type: ignore[no-any-return]  # Twisted's

@@ -49,7 +49,7 @@ class KeyPage:
         return CHOICES[strategy](request)
 
     def compare(self, choice: Choice) -> Comparison | None:
-        """Which elements are template by these pages; None if they are no evidence."""
+        """Which elements are template by these pages; None if they give no evidence."""
         return compare(_source(self.page), self._sources(choice), most=choice.most)
 
     def extract(self, choice: Choice) -> PageTemplate:

@@ -44,7 +44,7 @@ def load_extractor(name: str) -> Extractor:
     except Exception as error:  # importing runs whatever the module has in it
         raise ValueError(f"extractor {name!r}: {one_line(error)}") from error
     if not callable(found):
-        raise ValueError(f"extractor {name!r}: {type(found).__name__} is not a function")  # noqa: TRY004
+        raise ValueError(f"extractor {name!r}: {type(found).__name__} is not a function")  # noqa: TRY004 - of a setting
     return cast("Extractor", found)
 
 

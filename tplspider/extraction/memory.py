@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 try:
     import resource
 except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # told from the module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

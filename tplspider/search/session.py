@@ -101,7 +101,10 @@ class SearchSession:
 
     @property
     def awaited(self) -> list[int | None]:
-        """The ranks of links that nobody has told about yet; None for the key page."""
+        """The ranks of links that nobody has told about yet; None for the key page.
+
+        Once the search itself is over, nothing is awaited but a witness.
+        """
         if not self.search or self.phase != "running":
             return [None] if self.phase == "waiting" else []
         if self.witness:

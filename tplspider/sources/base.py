@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from tplspider.search.redirect_ways import MAX_REDIRECTS
 from tplspider.search.session import SearchSession
 from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect, redirect_to
 from tplspider.web.page_faults import page_fault
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tplspider.search.options import SearchLimits, SearchOptions
-    from tplspider.web.answers import Answer
 
 
 class SiteSource(Protocol):
@@ -43,17 +44,14 @@ def search_pages(
 def drive(session: SearchSession, source: SiteSource) -> None:
     """Load what a session asks for, until it is over."""
     most = session.limits.max_redirects
-    url, answer = _load(source, session.url, most)
-    if isinstance(answer, WebPage):
-        session.open(answer)
-    else:
-        session.fail(answer if isinstance(answer, NoPage) else NoPage(BAD_RESPONSE), url)
+    _give(session, None, *_load(source, session.url, most))
     while visits := session.take():
         for visit in visits:
-            session.tell(visit.rank, _answer(session, source, visit.rank, visit.link.url))
+            judge = partial(_judge, session, visit.rank)
+            _give(session, visit.rank, *_load(source, visit.link.url, most, judge))
 
 
-def load_page(source: SiteSource, url: str, max_redirects: int = 20) -> WebPage | NoPage:
+def load_page(source: SiteSource, url: str, max_redirects: int = MAX_REDIRECTS) -> WebPage | NoPage:
     """The page at the end of the redirects from an address, or why there is none."""
     _, answer = _load(source, url, max_redirects)
     if isinstance(answer, WebPage) and (fault := page_fault(answer)):
@@ -76,15 +74,20 @@ def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:
         return NoPage(OFFSITE_REDIRECT)
 
 
-def _answer(session: SearchSession, source: SiteSource, rank: int, url: str) -> Answer:
-    def judge(target: str) -> NoPage | Redirect | None:
-        known = session.judge(rank, target)
-        if known is None:
-            session.follow(rank, target)
-        return known
+def _give(
+    session: SearchSession, rank: int | None, url: str, answer: WebPage | Redirect | NoPage
+) -> None:
+    if isinstance(answer, WebPage):
+        session.take_in(rank, answer)
+    else:
+        session.tell(rank, answer, url)
 
-    _, answer = _load(source, url, session.limits.max_redirects, judge)
-    return session.read(answer) if isinstance(answer, WebPage) else answer
+
+def _judge(session: SearchSession, rank: int, target: str) -> NoPage | Redirect | None:
+    known = session.judge(rank, target)
+    if known is None:
+        session.follow(rank, target)
+    return known
 
 
 def _load(

@@ -154,7 +154,7 @@ def compare(
     """Which elements of the key page are template; None if there is no evidence.
 
     A page that is the key page once more proves nothing, and neither does one that has nothing in
-    common with it but its ``body``: an empty page, or something that is no HTML. After *most*
+    common with it but its ``body``: an empty page, or something that is not HTML. After *most*
     pages that tell something, or a few that do not, the others are not looked at.
     """
     with _without_collector():

@@ -28,7 +28,7 @@ LAYOUT = frozenset(
     " td".split()
 )
 _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
-# Judged whole, by all the text in them: a token that two programs share is no template.
+# Judged whole, by all the text in them: a token that two programs share is not template.
 _WHOLE = frozenset("code math pre textarea".split())
 _NONE: list[int] = []  # the children of all that have none
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")

@@ -78,18 +78,13 @@ def get_links(
     return links
 
 
-def link_identities(
-    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
-) -> frozenset[str]:
-    """The identities of getLinks alone, which is all that is asked of a page but the key page."""
-    found = link_addresses(root, url, site, encoding, longest=longest)
-    return frozenset(found)
-
-
 def link_addresses(
     root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
 ) -> dict[str, str]:
-    """The addresses of getLinks by their identities; of several, one that is always the same."""
+    """GetLinks without its elements, which is all that is asked of a page but the key page.
+
+    The addresses by their identities; of several for one, one that is always the same.
+    """
     resolver = page_resolver(root, url, site, encoding, longest)
     addresses: dict[str, str] = {}
     # Strings alone: an object for each element would cost more than all the rest.

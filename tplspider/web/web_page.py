@@ -89,7 +89,7 @@ class WebPage:
         valid UTF-8, beyond ASCII, is UTF-8. Nobody writes that by chance.
         """
         encoding = self._declared_encoding
-        if codecs_name(encoding) in _WESTERN and is_utf8_beyond_ascii(self.body):
+        if _codec_name(encoding) in _WESTERN and _is_utf8_beyond_ascii(self.body):
             return "utf-8"
         return encoding
 
@@ -132,7 +132,7 @@ class WebPage:
         return kind
 
 
-def codecs_name(encoding: str) -> str:
+def _codec_name(encoding: str) -> str:
     """One name for all names of an encoding."""
     try:
         return codecs.lookup(encoding).name
@@ -140,7 +140,7 @@ def codecs_name(encoding: str) -> str:
         return encoding
 
 
-def is_utf8_beyond_ascii(data: bytes) -> bool:
+def _is_utf8_beyond_ascii(data: bytes) -> bool:
     """Whether this is UTF-8, and more than ASCII."""
     if data.isascii():
         return False

@@ -33,7 +33,7 @@ from tplspider.crawl.outputs.saved_folder import (
 try:
     import fcntl
 except ImportError:  # pragma: no cover - not on Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # told from the module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
