@@ -11,7 +11,7 @@ from tplspider.search.events import LinkSettled, SearchEnded, SearchStarted
 from tplspider.search.hints import key_page_hint
 from tplspider.search.options import SearchLimits, SearchOptions, search_id
 from tplspider.search.reading import read_tree, read_web_page
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.strategies import strategy_named
 from tplspider.search.window import SubdigraphSearch
 from tplspider.search.witness_visit import WITNESS, find_witness, is_settled, settle
 from tplspider.web.addresses import identity
@@ -76,10 +76,7 @@ class SearchSession:
         self.links = 0  # on the key page
         self.hint = ""
         self._listener = listener
-        if order is None and self.options.strategy not in STRATEGIES:
-            known = ", ".join(STRATEGIES)
-            raise ValueError(f"strategy={self.options.strategy!r}: expected one of {known}")
-        self._order = order or STRATEGIES[self.options.strategy]
+        self._order = order or strategy_named(self.options.strategy)
         self.reader = reader
         self._site: Site | None = None
         self._announced = 0  # links that the listener knows of

@@ -23,3 +23,10 @@ STRATEGIES: dict[str, Strategy] = {
     for module in iter_modules(__path__)
     if not module.name.startswith("_")  # a part of others
 }
+
+
+def strategy_named(name: str) -> Strategy:
+    """The strategy of that name; ValueError if there is none."""
+    if name not in STRATEGIES:
+        raise ValueError(f"strategy={name!r}: expected one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[name]
