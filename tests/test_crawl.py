@@ -71,7 +71,7 @@ def test_stats_log_and_close_reason(
     lines = [
         line.partition(": ")[2].replace(server.url, "").replace("complete_subdigraph", "REASON")
         for line in done.log.splitlines()
-        if "[tplspider.crawl.tracker]" in line
+        if "[tplspider.crawl.account]" in line
     ]
     linked = "pages that all link to each other"
     assert lines == [
@@ -171,6 +171,9 @@ def test_a_key_page_that_cannot_be_used(
         "requested_url": server.url + path,
         "witnesses": [],
         "witness_loads": 0,
+        "line": None,
+        "input": None,
+        "shared": 0,
     }
     ending = f": {hint}" if hint else ""
     lines = [line.partition("] ")[2] for line in done.log.splitlines()]

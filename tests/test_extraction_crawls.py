@@ -216,4 +216,4 @@ def test_an_extractor_of_ones_own(
     (item,) = read(tmp_path / "t.json")
     assert item["content_text"] == str(PROJECT / "tplspider" / "__init__.py")
     assert CONTENT[""] not in item["content_text"]
-    assert re.search(r"The template is \d+% of the key page", done.log)
+    assert re.search(r"The template is \d+% of http", done.log)

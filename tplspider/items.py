@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from reprlib import Repr
-from typing import TypedDict
+from typing import Any, TypedDict
 
 _SHORT = Repr()
 _SHORT.maxstring = 72
@@ -79,6 +79,9 @@ class CandidateSearch:
     requested_url: str = ""
     witnesses: list[WitnessLink] = field(default_factory=list)
     witness_loads: int = 0
+    line: int | None = None  # of a list of key pages
+    input: dict[str, Any] | None = None  # what else stands there
+    shared: int = 0
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")

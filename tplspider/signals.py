@@ -1,5 +1,7 @@
 """Signals that the spider sends, beside Scrapy's own, for extensions that follow a search.
 
+``search_opened(spider, session)``: a key page is going to be requested.
+
 ``search_started(spider, session, search, links, unparsable)``: the key page was read and has that
 many links; that many more addresses on it could not be parsed.
 
@@ -7,6 +9,8 @@ many links; that many more addresses on it could not be parsed.
 
 ``search_ended(spider, session, summary)``: the search is over; the items follow, *summary* the
 last.
+
+``search_settled(spider, session)``: the items are out, through the pipelines and written to feeds.
 
 A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """
@@ -18,9 +22,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tplspider.search.events import Event
 
+search_opened = object()
 search_started = object()
 link_settled = object()
 search_ended = object()
+search_settled = object()
 
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import PurePosixPath
@@ -27,6 +27,9 @@ from tplspider.web.site import SCOPES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# The arguments that say what a search is to find: a list may have them for each of its lines.
+OPTIONS = tuple(each.name for each in fields(SearchOptions))
+
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -38,7 +41,9 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 class Arguments:
     """What ``-a`` says, each name being an argument and each default its default."""
 
-    url: str
+    url: str = ""
+    urls: str = ""
+    column: str = ""
     n: int = 3
     strategy: str = "paper"
     scope: str = "host"
@@ -54,14 +59,7 @@ class Arguments:
     @property
     def options(self) -> SearchOptions:
         """Those that say what a search is to find."""
-        return SearchOptions(
-            n=self.n,
-            strategy=self.strategy,
-            scope=self.scope,
-            max_loads=self.max_loads,
-            max_seconds=self.max_seconds,
-            witness=self.witness,
-        )
+        return SearchOptions(**{name: getattr(self, name) for name in OPTIONS})
 
 
 def check_arguments(given: Mapping[str, object]) -> Arguments:
@@ -77,24 +75,50 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
             near = get_close_matches(name.lower(), names, n=1)
             guess = f": did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"unknown argument {name!r}{guess} (arguments: {', '.join(names)})")
-    if not str(values.get("url") or "").strip():
-        raise ValueError("no key page: give its address with -a url=https://example.org/page")
-    url = check_url(str(values["url"])).partition("#")[0]
+    given_url, urls = str(values.get("url") or "").strip(), str(values.get("urls") or "")
+    if given_url and urls:
+        raise ValueError("url and urls: give one key page, or a list of them, and not both")
+    if not given_url and not urls:
+        raise ValueError(
+            "no key page: give its address with -a url=https://example.org/page,"
+            " or a file with many by -a urls=FILE"
+        )
+    column = str(values.get("column") or "")
+    if column and not urls:
+        raise ValueError(f"column={column!r} is for a list of key pages, which -a urls=FILE names")
+    url = key_address(given_url) if given_url else ""
+    options = check_options(values, SearchOptions())
     return Arguments(
         url=url,
-        n=_whole_number("n", values.get("n", Arguments.n), at_least=1),
-        strategy=_one_of("strategy", values.get("strategy", Arguments.strategy), STRATEGIES),
-        scope=_one_of("scope", values.get("scope", Arguments.scope), SCOPES),
-        max_loads=_whole_number(
-            "max_loads", values.get("max_loads", Arguments.max_loads), at_least=0
-        ),
-        max_seconds=_seconds("max_seconds", values.get("max_seconds", Arguments.max_seconds)),
-        witness=int(_one_of("witness", values.get("witness", Arguments.witness), ("0", "1"))),
+        urls=urls,
+        column=column,
+        **asdict(options),
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),
-        credentials=read_credentials(str(values["url"]), url),
+        credentials=read_credentials(given_url, url) if url else None,
     )
+
+
+def check_options(values: Mapping[str, object], others: SearchOptions) -> SearchOptions:
+    """The options among *values*, checked; *others* has those that are not given.
+
+    Raises ValueError, in one line, like :func:`check_arguments`.
+    """
+    found = {**asdict(others), **{name: values[name] for name in OPTIONS if name in values}}
+    return SearchOptions(
+        n=_whole_number("n", found["n"], at_least=1),
+        strategy=_one_of("strategy", found["strategy"], STRATEGIES),
+        scope=_one_of("scope", found["scope"], SCOPES),
+        max_loads=_whole_number("max_loads", found["max_loads"], at_least=0),
+        max_seconds=_seconds("max_seconds", found["max_seconds"]),
+        witness=int(_one_of("witness", found["witness"], ("0", "1"))),
+    )
+
+
+def key_address(given: str) -> str:
+    """The address of the key page that was meant; ValueError if it cannot be one."""
+    return check_url(given).partition("#")[0]
 
 
 def check_url(given: str) -> str:

@@ -48,6 +48,8 @@ class Config:
     in_flight: int = 1
     max_search_nodes: int = MAX_SEARCH_NODES
     retry_after_max: float = 30
+    searches: int = 16
+    sync: bool = False
     template: bool = False
 
     @classmethod
@@ -77,6 +79,8 @@ class Config:
                 settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
             ),
             retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
+            searches=whole_number(settings, "TPLSPIDER_SEARCHES", cls.searches, at_least=1),
+            sync=boolean(settings, "TPLSPIDER_SYNC", default=cls.sync),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
 

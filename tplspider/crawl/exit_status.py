@@ -3,7 +3,8 @@
 | status | meaning |
 |---|---|
 | 0 | every key page was answered, complete or not, unusable too |
-| 1 | something is lost: an output not written, an item refused, no answer; or no text to print |
+| 1 | lost: an output not written, an item refused, a key page without an answer, a line of a list
+|   | that is out of form; or no text to print |
 | 2 | wrong use: nothing was requested |
 | 3 | with TPLSPIDER_FAIL: a key page that was unusable, or an answer that is not complete |
 """
@@ -15,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from tplspider.crawl.tally import tally_of
+from tplspider.web.answers import BAD_INPUT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -28,13 +30,13 @@ LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl that is over."""
     tally = tally_of(crawler)
-    if not tally.ended:
+    if not tally.answered and not tally.is_finished:
         logger.error("Ended before the search had begun: nothing was requested or written")
         return LOST
-    if tally.lost:
+    if tally.lost or not tally.is_finished or tally.unusable[BAD_INPUT]:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
-    if (fail and tally.unusable) or (fail == "incomplete" and tally.incomplete):
+    if (fail and tally.unusable) or (fail == "incomplete" and tally.complete < tally.answered):
         return NOT_FOUND
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -19,28 +20,23 @@ from tplspider.extraction.workers import (
     ExtractorFailedError,
 )
 from tplspider.items import PageTemplate
-from tplspider.search.answer import candidates
 from tplspider.search.companions import MOST
 from tplspider.search.evidence import KEY, evidence, members
-from tplspider.search.hints import NO_EVIDENCE, joined
 from tplspider.search.wording import counted
 from tplspider.sources.kept_pages import KeptPage, KeptPages
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
 
     from tplspider.crawl.arguments import Arguments
-    from tplspider.items import CandidateSearch, TemplateCandidate
     from tplspider.search.evidence import WantedPage
     from tplspider.search.session import SearchSession
     from tplspider.web.page import Page
     from tplspider.web.web_page import WebPage
-
-    Item = TemplateCandidate | PageTemplate | CandidateSearch
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +49,14 @@ class PageOutput:
     Nothing that goes wrong here stops the crawl: its candidates and its summary come all the same.
     """
 
-    def __init__(self, crawler: Crawler, *, template: bool, folder: str) -> None:
+    def __init__(
+        self, crawler: Crawler, *, template: bool, folder: str, of_many: bool = False
+    ) -> None:
         self.crawler = crawler
         self.wants_template = template
         self._folder = folder
+        self._of_many = of_many  # then each search has a folder in that folder, named by its id
+        self._level = logging.DEBUG if of_many else logging.INFO
         self._kept: dict[str, KeptPages] = {}  # of each search that is not over
         self._busy: set[str] = set()  # searches whose pages are being worked on
         self._workers: ExtractionWorkers | None = None
@@ -71,6 +71,7 @@ class PageOutput:
             crawler,
             template=asked or is_asked_for(PageTemplate, crawler.settings),
             folder=arguments.save_html,
+            of_many=not arguments.url,
         )
 
     @property
@@ -97,21 +98,6 @@ class PageOutput:
         if self.wants_template or self._folder:
             self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
-    async def results(
-        self, session: SearchSession, *, hurried: bool = False
-    ) -> AsyncIterator[Item]:
-        """The items of a search that is over: its candidates, its template, its summary."""
-        # Nothing is awaited from the first item to the last: it would break their order.
-        templates = await self.templates(session, hurried=hurried)
-        for candidate in candidates(session):
-            yield candidate
-        for template in templates:
-            yield template
-        if session.summary:
-            alone = any(not template.evidence for template in templates)
-            hint = joined(session.summary.hint, NO_EVIDENCE if alone else "")
-            yield replace(session.summary, hint=hint)
-
     async def templates(
         self, session: SearchSession, *, hurried: bool = False
     ) -> list[PageTemplate]:
@@ -126,7 +112,8 @@ class PageOutput:
         key_url = session.summary.key_url if session.summary else session.url
         try:
             if self._folder:
-                self._save(*await self._read(kept, members(session)))
+                place = Path(self._folder, session.search_id if self._of_many else "")
+                self._save(place, *await self._read(kept, members(session)))
             found = None
             if self._workers:
                 pages, fault = await self._read(kept, evidence(session))
@@ -176,24 +163,25 @@ class PageOutput:
         )
         return [page for page in found if page], kept.fault if None in found else None
 
-    def _save(self, pages: list[KeptPage], fault: OSError | None) -> None:
+    def _save(self, place: Path, pages: list[KeptPage], fault: OSError | None) -> None:
         try:
             if fault:
                 raise fault
-            save_html(self._folder, pages)
+            save_html(str(place), pages)
         except OSError as error:
             why = error.strerror or error
-            logger.error("The pages cannot be saved in %s: %s", self._folder, why)  # noqa: TRY400
+            logger.error("The pages cannot be saved in %s: %s", place, why)  # noqa: TRY400
             count_lost(self.crawler)
         else:
-            logger.info("%s saved in %s", counted(len(pages), "page"), self._folder)
+            logger.log(self._level, "%s saved in %s", counted(len(pages), "page"), place)
 
     async def _extract(
         self, workers: ExtractionWorkers, pages: list[KeptPage], seconds: float | None
     ) -> PageTemplate | None:
         if not pages or pages[0].role != KEY:
             return None
-        logger.info("Comparing the key page with %s", counted(min(len(pages) - 1, MOST), "page"))
+        compared = counted(min(len(pages) - 1, MOST), "page")
+        logger.log(self._level, "Comparing %s with %s", pages[0].url, compared)
         key, *others = await run_in_thread(
             lambda: [PageSource(page.url, page.html) for page in pages]
         )
@@ -207,5 +195,6 @@ class PageOutput:
                 main_html=found.content_html,
             )
         if found and found.evidence:
-            logger.info("The template is %.0f%% of the key page", 100 * found.template_share)
+            share = 100 * found.template_share
+            logger.log(self._level, "The template is %.0f%% of %s", share, pages[0].url)
         return found

@@ -15,6 +15,7 @@ from tplspider.crawl.outputs.feeds import OURS
 from tplspider.crawl.tally import tally_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.web.addresses import identity
+from tplspider.web.answers import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,8 +71,10 @@ class ValidationPipeline:
             fault = _candidate_fault(item, seats)
             seats[identity(item.url)] = item.rank
         elif isinstance(item, CandidateSearch):
-            fault = _summary_fault(item, self._seats.pop(item.search_id, {}))
-            self._seen.pop(item.search_id, None)
+            seats = self._seats.pop(item.search_id, {})
+            # One search may answer several lines of a list: its pages come before the first.
+            is_first = self._seen.pop(item.search_id, None) is not None
+            fault = _summary_fault(item, seats if is_first else None)
         elif isinstance(item, PageTemplate):
             fault = _template_fault(item, self._seen.get(item.search_id, set()))
         else:
@@ -97,10 +100,12 @@ def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
     return _similarity_fault(item.similarity) or _size_fault(item)
 
 
-def _summary_fault(item: CandidateSearch, seats: Mapping[str, int]) -> str:
+def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> str:
     if len(item.members) != item.cs_size:
         return f"{len(item.members)} members, but cs_size {item.cs_size}"
-    if {identity(url) for url in item.members} != seats.keys():
+    if item.key_outcome in (BAD_INPUT, CRASHED):
+        return "" if not item.loads else f"{item.loads} loads without a search"
+    if seats is not None and {identity(url) for url in item.members} != seats.keys():
         return "its members are not the candidates"
     if (item.similarity is None) != (not item.members):
         return f"similarity={item.similarity} with {len(item.members)} members"

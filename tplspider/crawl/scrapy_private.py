@@ -7,7 +7,7 @@ breaks with a new Scrapy, this is the place to look first.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.defer import deferred_from_coro
 
@@ -41,6 +41,24 @@ def close_spider(crawler: Crawler, reason: str) -> None:
     Raising CloseSpider does the same, where there is a callback to raise it in.
     """
     deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
+
+
+def lead_output_through(crawler: Crawler, after: Callable[[Request], object]) -> None:
+    """See to it that *after* is called when all that a callback gave has been dealt with.
+
+    By then its items are through the pipelines and in the feeds, whatever middlewares and pipelines
+    made of them. There is no signal for that: one for each item may never come.
+    """
+    scraper = crawler.engine.scraper
+    handle_spider_output_async = scraper.handle_spider_output_async
+
+    async def handle(result: Any, request: Request, response: Any) -> None:
+        try:
+            await handle_spider_output_async(result, request, response)
+        finally:
+            after(request)
+
+    scraper.handle_spider_output_async = handle  # type: ignore[method-assign]  # no signal
 
 
 async def process_item(crawler: Crawler, item: object) -> None:

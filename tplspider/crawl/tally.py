@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
-
-from tplspider.search.events import SearchEnded
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from tplspider.search.events import Event
+    from tplspider.items import CandidateSearch
 
 
 @dataclass(slots=True)
 class Tally:
-    """The searches of one crawl, counted."""
+    """The key pages of one crawl, counted as they are answered."""
 
-    ended: int = 0
-    unusable: int = 0
-    incomplete: int = 0
+    answered: int = 0
+    complete: int = 0
+    unusable: Counter[str] = field(default_factory=Counter)  # by what their key pages gave
+    loads: int = 0
     lost: int = 0  # outputs that were not written, items that were refused
+    is_finished: bool = False  # there is no key page that was not answered
 
-    def take(self, event: Event) -> None:
-        """Count a search that is over."""
-        if isinstance(event, SearchEnded):
-            self.ended += 1
-            self.unusable += event.summary.key_outcome != "ok"
-            self.incomplete += not event.summary.complete
+    @property
+    def partial(self) -> int:
+        """Those with fewer pages than were asked for."""
+        return self.answered - self.complete - self.unusable.total()
+
+    def take(self, summary: CandidateSearch) -> None:
+        """Count a key page that is answered."""
+        self.answered += 1
+        self.complete += summary.complete
+        self.loads += summary.loads + summary.witness_loads
+        if summary.key_outcome != "ok":
+            self.unusable[summary.key_outcome] += 1
 
 
 _TALLIES: WeakKeyDictionary[Crawler, Tally] = WeakKeyDictionary()

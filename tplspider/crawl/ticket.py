@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,21 @@ class Ticket:
     rank: int | None = None
     credentials: Credentials | None = field(default=None, repr=False)
 
+    def __reduce__(self) -> str:
+        """Keep its request in memory: from a disk queue, a copy of the session would come back."""
+        raise pickle.PicklingError("a ticket is good in one process only")
+
 
 def ticket_of(request: Request) -> Ticket | None:
     """The ticket of a request of ours; None for a request of anybody else's."""
     ticket = request.meta.get(META_KEY)
     return ticket if isinstance(ticket, Ticket) else None
+
+
+def ticket_for(request: Request) -> Ticket | None:
+    """The ticket of a request of ours, also of one that loads nothing and tells of another."""
+    ticket = request.cb_kwargs.get("ticket")
+    return ticket if isinstance(ticket, Ticket) else ticket_of(request)
 
 
 def expected_ticket(request: Request | None) -> Ticket | None:

@@ -1,4 +1,4 @@
-"""The extension that follows searches: stats, log lines, and the end of the crawl."""
+"""The extension that follows searches, sees to their time, and ends the crawl."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
-from scrapy.exceptions import CloseSpider, DontCloseSpider
+from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from tplspider import signals
+from tplspider.crawl.account import Account
 from tplspider.crawl.outputs.feeds import OURS
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_close_through, process_item
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
-from tplspider.items import CandidateSearch
-from tplspider.search.ends import KEY_PAGE_UNUSABLE, MAX_SECONDS
-from tplspider.search.narration import end_line, link_line, missing_line, witness_line
-from tplspider.search.wording import counted
+from tplspider.search.ends import MAX_SECONDS
+from tplspider.web.answers import ERROR
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
+    from tplspider.items import CandidateSearch
     from tplspider.search.algorithm import Visit
     from tplspider.search.session import SearchSession
-    from tplspider.search.window import SubdigraphSearch
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
@@ -50,12 +49,13 @@ class CliqueTracker:
         self._finished: Deferred[None] | None = None  # of the crawl: fires when all is out
         self._early: dict[str, Deferred[None]] = {}  # the same, of searches that are ended early
         self._timers: dict[str, CallLaterResult] = {}
+        self._account = Account(crawler, many=False)
         for handler, signal in (
+            (self.search_opened, signals.search_opened),
             (self.search_started, signals.search_started),
             (self.link_settled, signals.link_settled),
             (self.search_ended, signals.search_ended),
-            (self.item_left, scrapy_signals.item_scraped),
-            (self.item_left, scrapy_signals.item_dropped),
+            (self.search_settled, signals.search_settled),
             (self.item_failed, scrapy_signals.item_error),
             (self.spider_opened, scrapy_signals.spider_opened),
             (self.spider_error, scrapy_signals.spider_error),
@@ -78,79 +78,52 @@ class CliqueTracker:
             await _end_of(self._finished)
 
         lead_close_through(self.crawler, finish)
-        for session in spider.sessions.values():
-            if seconds := session.options.max_seconds:
-                self._timers[session.search_id] = call_later(
-                    seconds, self._out_of_time, spider, session
-                )
+        self._account = Account(self.crawler, many=spider.searches.batch is not None)
+
+    def search_opened(self, session: SearchSession, spider: TemplateCandidatesSpider) -> None:
+        if session.url != session.requested_url:
+            level = logging.DEBUG if spider.searches.batch else logging.INFO
+            logger.log(level, "The key page %s is taken for %s", session.requested_url, session.url)
+        if seconds := session.options.max_seconds:
+            self._timers[session.search_id] = call_later(
+                seconds, self._out_of_time, spider, session
+            )
 
     def spider_closed(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
 
     def search_started(self, session: SearchSession, links: int, unparsable: int) -> None:
-        logger.info("Key page %s: %s", session.key_url, counted(links, "link"))
-        self._set("loads", 1)
-        self._set("links", links)
-        self._set("cs_size", 0)
-        if unparsable:
-            self._set("links_unparsable", unparsable)
+        self._account.started(session, links, unparsable)
 
-    def link_settled(self, search: SubdigraphSearch, visit: Visit) -> None:
-        logger.info("%s", link_line(search, visit))
-        self._set("loads", search.loads)
-        self._set("cs_size", len(search.members))
-        if visit.no_page:
-            self.crawler.stats.inc_value(f"tplspider/skipped/{visit.reason}")
-        else:
-            self.crawler.stats.inc_value(f"tplspider/{'explored' if visit.page else 'duplicates'}")
+    def link_settled(self, session: SearchSession, visit: Visit) -> None:
+        self._account.link_settled(session, visit)
 
     def search_ended(self, session: SearchSession, summary: CandidateSearch) -> None:
-        if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
-            under_way.cancel(session)
-        self._set("loads", summary.loads)
-        self._set("cs_size", summary.cs_size)
-        self._set("key_outcome", summary.key_outcome)
-        self._set("wasted", summary.wasted)
-        if summary.similarity is not None:
-            self._set("similarity", summary.similarity)
-        if summary.witness_loads:
-            self._set("witness_loads", summary.witness_loads)
-        for row in summary.witnesses:
-            logger.info("%s", witness_line(row))
-        if not summary.complete:
-            self.crawler.stats.inc_value("tplspider/incomplete")
-        if summary.reason == KEY_PAGE_UNUSABLE:
-            logger.warning("%s", end_line(summary))
-            return
-        logger.info("%s", end_line(summary))
-        if line := missing_line(summary):
-            logger.info("%s", line)
-        if summary.hint:
-            logger.warning("A hint: %s", summary.hint)
+        self._cancel(session)
+        self._account.ended(session, summary)
 
-    def item_left(self, item: object, spider: TemplateCandidatesSpider) -> None:
-        """The last item of a search is out: if no other is open, the crawl is over."""
-        if isinstance(item, CandidateSearch) and item.search_id in spider.sessions:
-            del spider.sessions[item.search_id]
-            if timer := self._timers.pop(item.search_id, None):
-                timer.cancel()
-            if not spider.sessions and self._finished is None:
-                # Not at once: the feeds are told of the item at the same time.
-                call_later(0, close_spider, self.crawler, item.reason)
+    def search_settled(self, session: SearchSession, spider: TemplateCandidatesSpider) -> None:
+        """The items of a search are out: if it was the only one, the crawl is over."""
+        if timer := self._timers.pop(session.search_id, None):
+            timer.cancel()
+        if spider.searches.batch is None and self._finished is None and session.summary:
+            close_spider(self.crawler, session.summary.reason)
 
-    def item_failed(self, item: object, spider: TemplateCandidatesSpider) -> None:
+    def item_failed(self, item: object) -> None:
         """Somebody's pipeline has failed on an item: Scrapy logs why."""
         if isinstance(item, OURS):
             count_lost(self.crawler)
-        self.item_left(item, spider)
 
     def spider_error(self, response: Response, spider: TemplateCandidatesSpider) -> None:
         """A callback of ours has failed, or somebody's middleware around it."""
         if response.request and (ticket := ticket_of(response.request)):
-            if ticket.session.phase == "over" and ticket.session.search_id in spider.sessions:
+            session = ticket.session
+            if session.phase == "over" and session.search_id in spider.sessions:
                 count_lost(self.crawler)  # it was giving its results
-            spider.tickets.lost(ticket.session, ticket.rank)
+            if not spider.tickets.lost(session, ticket.rank) and ticket.rank in session.awaited:
+                # It fails on whatever comes, so nothing is going to come.
+                self._start_early_end(spider, session, ERROR)
 
     def spider_idle(self, spider: TemplateCandidatesSpider) -> None:
         """Nothing is under way: a search that is not over waits for what has vanished."""
@@ -160,15 +133,8 @@ class CliqueTracker:
             for rank in session.awaited
         ]
         # Whoever ends the crawl, or a search, closes the spider when the results are out.
-        if any(lost) or self._early or self._finished or spider.page_output.is_busy:
+        if any(lost) or self._early or self._finished or spider.searches.is_busy:
             raise DontCloseSpider
-        for session in spider.sessions.values():
-            if session.summary:
-                logger.warning(
-                    "The summary of %s has not come out: what did a middleware or a pipeline do?",
-                    session.key_url,
-                )
-                raise CloseSpider(session.summary.reason)
 
     def _out_of_time(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
         self._timers.pop(session.search_id, None)
@@ -177,10 +143,17 @@ class CliqueTracker:
         self._start_early_end(spider, session, MAX_SECONDS)
 
     async def _finish(self, spider: TemplateCandidatesSpider, reason: str) -> None:
-        """End every search that is still open, for the reason why the crawl ends."""
+        """End every search that is still open, for the reason why the crawl ends.
+
+        Where the crawl can go on another time, they are left to that time.
+        """
         spider.page_output.hurry()
         for session in list(spider.sessions.values()):
-            self._start_early_end(spider, session, reason)
+            if spider.searches.can_go_on and session.phase != "over":
+                self._cancel(session)
+                spider.searches.settle(session)
+            else:
+                self._start_early_end(spider, session, reason)
         for results in list(self._early.values()):
             await _end_of(results)
 
@@ -193,16 +166,20 @@ class CliqueTracker:
             self._early[session.search_id] = results
 
     async def _give_results(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
+        giver = object()
         try:
-            async for item in spider.page_output.results(session, hurried=True):
+            async for item in spider.searches.results(session, giver, hurried=True):
                 await process_item(self.crawler, item)
         except Exception:
             logger.exception("The results so far cannot be given")
+            count_lost(self.crawler)
         finally:
+            spider.searches.given(session, giver)
             self._early.pop(session.search_id, None)
 
-    def _set(self, name: str, value: float | str) -> None:
-        self.crawler.stats.set_value(f"tplspider/{name}", value)
+    def _cancel(self, session: SearchSession) -> None:
+        if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
+            under_way.cancel(session)
 
 
 async def _end_of(results: Deferred[None]) -> None:

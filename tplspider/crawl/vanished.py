@@ -61,7 +61,7 @@ class TicketOffice:
             "No answer came for %s of %s: was it dropped by a middleware?", what, session.key_url
         )
         self._crawler.engine.crawl(
-            empty_request(self._account_for, session=session, rank=rank, answer=NoPage(ERROR))
+            empty_request(self._account_for, ticket=Ticket(session, rank), answer=NoPage(ERROR))
         )
         return True
 

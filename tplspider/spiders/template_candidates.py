@@ -1,4 +1,4 @@
-"""The spider: loads a key page, then its links one after the other until an n-CS is found."""
+"""The spider: loads key pages, and the links of each until an n-CS is found."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
+from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.failures import answer_of
 from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.lost import OutputWatch
 from tplspider.crawl.page_output import PageOutput
-from tplspider.crawl.preflight import search_limits
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
 from tplspider.crawl.responses import web_page
-from tplspider.crawl.tally import tally_of
-from tplspider.crawl.ticket import expected_ticket
+from tplspider.crawl.ticket import Ticket, expected_ticket
 from tplspider.crawl.vanished import TicketOffice
-from tplspider.search.session import SearchSession
-from tplspider.signals import signal_of
 from tplspider.web.answers import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
@@ -34,8 +32,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.crawl.page_output import Item
+    from tplspider.crawl.batch.results import Item
     from tplspider.search.events import Event
+    from tplspider.search.session import SearchSession
 
     Outputs = AsyncIterator[Request | Item]
 
@@ -43,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class TemplateCandidatesSpider(Spider):
-    """Finds pages that share the web template of a key page.
+    """Finds pages that share the web template of a key page, for one key page or for many.
 
     A session says which links are to be loaded, and the spider asks for no more. Requests pass by
     the duplicate filter, and hosts are checked by the session: Scrapy drops requests silently.
@@ -53,17 +52,19 @@ class TemplateCandidatesSpider(Spider):
     config: Config
     output_watch: OutputWatch
     page_output: PageOutput
+    searches: Searches
     tickets: TicketOffice
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = check_arguments(kwargs)
-        self.requested_url = kwargs["url"] = without_credentials(str(kwargs["url"]))
+        if "url" in kwargs:
+            kwargs["url"] = without_credentials(str(kwargs["url"]))
+        self.requested_url = str(kwargs.get("url") or "")
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
         given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
-        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -75,11 +76,7 @@ class TemplateCandidatesSpider(Spider):
         spider.arguments = replace(spider.arguments, save_html=plan.pages)
         spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
         spider.tickets = TicketOffice(crawler, spider.account_for)
-        arguments, for_template = spider.arguments, spider.page_output.wants_template
-        limits = search_limits(crawler.settings, for_template=for_template)
-        session = SearchSession(arguments.url, arguments.options, limits, listener=spider.announce)
-        session.requested_url = spider.requested_url
-        spider.sessions[session.search_id] = session
+        spider.searches = Searches.from_crawler(crawler, spider)
         return spider
 
     @classmethod
@@ -88,16 +85,23 @@ class TemplateCandidatesSpider(Spider):
         super().update_settings(settings)
         adapt_settings(settings)
 
+    @property
+    def sessions(self) -> dict[str, SearchSession]:
+        """The searches whose results are not out yet."""
+        return self.searches.sessions
+
     async def start(self) -> AsyncIterator[Any]:
-        if self.arguments.url != self.requested_url:
-            logger.info("The key page %s is taken for %s", self.requested_url, self.arguments.url)
-        for session in list(self.sessions.values()):
+        async for session in self.searches.opened():
+            self.crawler.signals.send_catch_log(signals.search_opened, spider=self, session=session)
             if 0 < session.limits.longest_url < len(session.url):
-                answer = NoPage(TOO_LONG)
-                yield empty_request(self.account_for, session=session, rank=None, answer=answer)
+                ticket = Ticket(session)
+                yield empty_request(self.account_for, ticket=ticket, answer=NoPage(TOO_LONG))
             else:
-                ticket = self.tickets.ticket(session, None, self.arguments.credentials)
-                yield key_page_request(ticket, self.parse_page, self.request_failed)
+                yield key_page_request(self.ticket(session), self.parse_page, self.request_failed)
+
+    def ticket(self, session: SearchSession, rank: int | None = None) -> Ticket:
+        """The ticket for a request of a search."""
+        return self.tickets.ticket(session, rank, self.searches.key_page(session).credentials)
 
     async def parse_page(self, response: Response) -> Outputs:
         """Give a session what its key page, or a link, gave."""
@@ -107,7 +111,7 @@ class TemplateCandidatesSpider(Spider):
             page = session.take_in(ticket.rank, source)
             if page:
                 self.page_output.keep(session, page, source)
-            async for output in self.go_on(session):
+            async for output in self.go_on(ticket):
                 yield output
 
     async def request_failed(self, failure: Failure) -> Outputs:
@@ -117,33 +121,30 @@ class TemplateCandidatesSpider(Spider):
         if ticket:
             answer = answer_of(failure.value, ticket, allow_private=self.config.allow_private)
             ticket.session.tell(ticket.rank, answer, request.url)
-            async for output in self.go_on(ticket.session):
+            async for output in self.go_on(ticket):
                 yield output
 
-    async def account_for(
-        self, _: Response | Failure, session: SearchSession, rank: int | None, answer: NoPage
-    ) -> Outputs:
+    async def account_for(self, _: Response | Failure, ticket: Ticket, answer: NoPage) -> Outputs:
         """Tell the session of a request that was not made, or has vanished."""
-        if rank in session.awaited:
-            session.tell(rank, answer)
-            async for output in self.go_on(session):
+        if ticket.rank in ticket.session.awaited:
+            ticket.session.tell(ticket.rank, answer)
+            async for output in self.go_on(ticket):
                 yield output
 
-    async def go_on(self, session: SearchSession) -> Outputs:
+    async def go_on(self, ticket: Ticket) -> Outputs:
         """Ask for what a session wants next; when it is over, give its items."""
-        referer = self.settings.getbool("REFERER_ENABLED")
+        session, referer = ticket.session, self.settings.getbool("REFERER_ENABLED")
         while visits := session.take():
             for visit in visits:
-                ticket = self.tickets.ticket(session, visit.rank, self.arguments.credentials)
+                mark = self.ticket(session, visit.rank)
                 yield link_request(
-                    ticket, visit, self.parse_page, self.request_failed, with_referer=referer
+                    mark, visit, self.parse_page, self.request_failed, with_referer=referer
                 )
         if session.phase == "over":
-            async for item in self.page_output.results(session):
+            async for item in self.searches.results(session, ticket):
                 yield item
 
     def announce(self, event: Event) -> None:
         """Let extensions know what happens in a search."""
-        tally_of(self.crawler).take(event)
-        signal, arguments = signal_of(event)
+        signal, arguments = signals.signal_of(event)
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)

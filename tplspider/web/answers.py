@@ -23,6 +23,8 @@ TOO_LARGE = "too-large"
 TOO_LONG = "too-long"  # the address
 
 # Of key pages alone.
+BAD_INPUT = "bad-input"  # a line of a list that is out of form
+CRASHED = "crashed"  # a line of a list that was searched whenever the process died
 NO_LINKS = "no-links"
 NOT_LOADED = "not-loaded"
 

@@ -1,0 +1,92 @@
+"""The account of searches, as they go on: stats, and log lines for the person who runs the crawl."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from tplspider.search.ends import KEY_PAGE_UNUSABLE
+from tplspider.search.narration import end_line, link_line, missing_line, witness_line
+from tplspider.search.wording import counted
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from tplspider.items import CandidateSearch
+    from tplspider.search.algorithm import Visit
+    from tplspider.search.session import SearchSession
+
+logger = logging.getLogger(__name__)
+
+
+class Account:
+    """The account of one search, link by link; or of *many*, by a line for each, and sums."""
+
+    def __init__(self, crawler: Crawler, *, many: bool) -> None:
+        self._crawler = crawler
+        self._many = many
+
+    def started(self, session: SearchSession, links: int, unparsable: int) -> None:
+        """The key page was read."""
+        self._tell(session, f"Key page {session.key_url}: {counted(links, 'link')}")
+        if not self._many:
+            self._put("loads", 1)
+            self._put("cs_size", 0)
+        self._put("links", links)
+        if unparsable:
+            self._put("links_unparsable", unparsable)
+
+    def link_settled(self, session: SearchSession, visit: Visit) -> None:
+        """A link was taken into account."""
+        if search := session.search:
+            self._tell(session, link_line(search, visit))
+            if not self._many:
+                self._put("loads", search.loads)
+                self._put("cs_size", len(search.members))
+        if visit.no_page:
+            self._count(f"skipped/{visit.reason}")
+        else:
+            self._count("explored" if visit.page else "duplicates")
+
+    def ended(self, session: SearchSession, summary: CandidateSearch) -> None:
+        """The search is over."""
+        self._put("loads", summary.loads)
+        self._put("wasted", summary.wasted)
+        if self._many:
+            self._count(f"key_outcome/{summary.key_outcome}")
+        else:
+            self._put("cs_size", summary.cs_size)
+            self._put("key_outcome", summary.key_outcome)
+            if summary.similarity is not None:
+                self._put("similarity", summary.similarity)
+        if summary.witness_loads:
+            self._put("witness_loads", summary.witness_loads)
+        if not summary.complete:
+            self._count("incomplete")
+        for row in summary.witnesses:
+            self._tell(session, witness_line(row))
+        if summary.reason == KEY_PAGE_UNUSABLE:
+            logger.warning("%s", end_line(summary))
+            return
+        logger.info("%s%s", f"{summary.key_url}: " if self._many else "", end_line(summary))
+        if line := missing_line(summary):
+            self._tell(session, line)
+        if summary.hint:
+            self._tell(session, f"A hint: {summary.hint}", logging.WARNING)
+
+    def _tell(self, session: SearchSession, line: str, level: int = logging.INFO) -> None:
+        """Log a line; where there are many searches, for those who want to know all."""
+        if self._many:
+            logger.debug("%s: %s", session.key_url, line)
+        else:
+            logger.log(level, "%s", line)
+
+    def _put(self, name: str, value: float | str) -> None:
+        """A figure of the search, or a sum over all."""
+        if self._many and not isinstance(value, str):
+            self._crawler.stats.inc_value(f"tplspider/{name}", value)  # type: ignore[arg-type]  # a float will do
+        else:
+            self._crawler.stats.set_value(f"tplspider/{name}", value)
+
+    def _count(self, name: str) -> None:
+        self._crawler.stats.inc_value(f"tplspider/{name}")

@@ -1,0 +1,56 @@
+"""How many searches are open at a time: so many in all, and few of one host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+# Searches of one host share its pace: more of them would end later and hold the places of others.
+# With two, one can load while the template of the other is extracted.
+OF_ONE_HOST = 2
+
+
+class Admission:
+    """The places for searches, and who has them."""
+
+    def __init__(self, places: int, of_one_host: int = OF_ONE_HOST) -> None:
+        self._places = places
+        self._of_one_host = of_one_host
+        self._hosts: dict[str, str] = {}  # of each search that has a place
+        self._of_host: Counter[str] = Counter()
+        self._left = asyncio.Event()
+
+    def __len__(self) -> int:
+        """The searches that have a place."""
+        return len(self._hosts)
+
+    def __contains__(self, search_id: str) -> bool:
+        return search_id in self._hosts
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._hosts) >= self._places
+
+    def has_room(self, host: str) -> bool:
+        """Whether a host may have one more search."""
+        return self._of_host[host] < self._of_one_host if host in self._of_host else True
+
+    def enter(self, search_id: str, host: str) -> None:
+        """Give a search its place."""
+        self._hosts[search_id] = host
+        self._of_host[host] += 1
+
+    def leave(self, search_id: str) -> str:
+        """Take the place of a search that is over; its host, '' if it had none."""
+        host = self._hosts.pop(search_id, "")
+        if host:
+            self._of_host[host] -= 1
+            if not self._of_host[host]:
+                del self._of_host[host]
+        self._left.set()
+        return host
+
+    async def change(self) -> None:
+        """Wait until a search leaves."""
+        self._left.clear()
+        await self._left.wait()

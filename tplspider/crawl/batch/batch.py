@@ -1,0 +1,159 @@
+"""From the lines of a list to searches: which key page is next, and which need no search."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tplspider.crawl.batch.key_list import ListLine
+from tplspider.crawl.key_page import KeyPage, key_page_of_line
+from tplspider.web.answers import BAD_INPUT, CRASHED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+
+    from tplspider.crawl.batch.admission import Admission
+    from tplspider.crawl.batch.journal import Journal
+    from tplspider.search.options import SearchOptions
+
+# Lines that are read on to find one whose host is not busy; they wait on disk.
+LOOK_AHEAD = 100_000
+# A line that was in flight whenever the process died is given up at this death, if it was alone
+# at this many of them: in company, another line may have been the cause.
+DEATHS, DEATHS_ALONE = 3, 2
+_READ_AT_ONCE = 100  # lines, before others have their turn in the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class Unsearched:
+    """A line that is answered without a search: it is out of form, or has killed the process."""
+
+    line: ListLine
+    outcome: str
+    why: str
+    search_id: str = ""  # '' if there is not even one
+
+
+class Batch:
+    """Reads lines as places become free, and gives the key pages to search from.
+
+    The same search is made once: other lines that ask for it wait until it is over and are
+    answered from the journal. Lines of a busy host wait on disk, so that other hosts come first.
+    """
+
+    def __init__(
+        self,
+        lines: Iterable[ListLine] | AsyncIterable[ListLine],
+        options: SearchOptions,
+        journal: Journal,
+        admission: Admission,
+        *,
+        look_ahead: int = LOOK_AHEAD,
+    ) -> None:
+        self._lines = lines
+        self._options = options
+        self._journal = journal
+        self._admission = admission
+        self._look_ahead = look_ahead
+        self._freed: deque[str] = deque()  # what lines wait for that is free again
+        self.is_over = False  # every line was read and answered
+
+    def left(self, search_id: str) -> None:
+        """A search is over, and its results are out."""
+        host = self._admission.leave(search_id)
+        if self._journal.parked:
+            self._freed += [_same(search_id), host]
+
+    async def key_pages(
+        self,
+        answer_again: Callable[[KeyPage, dict[str, object]], Awaitable[None]],
+        answer_unsearched: Callable[[Unsearched], Awaitable[None]],
+    ) -> AsyncIterator[KeyPage]:
+        """The key pages to search from, each as soon as there is a place for it.
+
+        The two functions answer lines that need no search: those whose search was made before, by
+        its summary, and those that cannot be searched.
+        """
+        async for page in self._suspects(answer_unsearched):
+            yield page
+        lines = self._read()
+        at_end = False
+        while True:
+            if self._admission.is_full:
+                await self._admission.change()
+                continue
+            line = self._waiting()
+            if line is None and not at_end and self._journal.parked < self._look_ahead:
+                line = await anext(lines, None)
+                at_end = line is None
+                if line is None or self._journal.is_done(line.number, line.mark):
+                    continue
+            if line is None:
+                if not len(self._admission):
+                    break
+                await self._admission.change()
+                continue
+            try:
+                page = key_page_of_line(line, self._options)
+            except ValueError as error:
+                await answer_unsearched(Unsearched(line, BAD_INPUT, str(error)))
+                continue
+            name = page.search_id
+            if summary := self._journal.summary(name):
+                await answer_again(page, summary)
+            elif name in self._admission:
+                self._journal.park(_same(name), line.to_json())
+            elif not self._admission.has_room(page.host):
+                self._journal.park(page.host, line.to_json())
+            else:
+                self._enter(page, line, alone=False)
+                yield page
+        self.is_over = True
+
+    def _enter(self, page: KeyPage, line: ListLine, *, alone: bool) -> None:
+        self._admission.enter(page.search_id, page.host)
+        self._journal.begin(page.search_id, line.to_json(), alone=alone)
+
+    def _waiting(self) -> ListLine | None:
+        """A line that waited for what is free now."""
+        while self._freed:
+            key = self._freed[0]
+            if self._admission.has_room(key) and (record := self._journal.unpark(key)):
+                return ListLine.from_json(record)
+            self._freed.popleft()
+        return None
+
+    async def _suspects(
+        self, answer_unsearched: Callable[[Unsearched], Awaitable[None]]
+    ) -> AsyncIterator[KeyPage]:
+        """The lines that were in flight when the process died, one at a time."""
+        for suspect in self._journal.suspects():
+            line = ListLine.from_json(suspect.record)
+            if suspect.deaths >= DEATHS and suspect.died_alone >= DEATHS_ALONE:
+                why = f"the process has died {suspect.deaths} times while it was searched"
+                await answer_unsearched(Unsearched(line, CRASHED, why, suspect.search_id))
+                continue
+            page = key_page_of_line(line, self._options)
+            self._enter(page, line, alone=True)
+            yield page
+            while len(self._admission):
+                await self._admission.change()
+
+    async def _read(self) -> AsyncIterator[ListLine]:
+        if isinstance(self._lines, AsyncIterable):
+            async for line in self._lines:
+                yield line
+            return
+        lines: Iterator[ListLine] = iter(self._lines)
+        for count, line in enumerate(lines):
+            if count % _READ_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            yield line
+
+
+def _same(search_id: str) -> str:
+    """What lines wait for that ask for a search that is open: no host has such a name."""
+    return f"={search_id}"
