@@ -1,0 +1,1 @@
+"""Many key pages in one crawl."""
