@@ -62,6 +62,7 @@ class TemplateCandidatesSpider(Spider):
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
+        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -81,11 +82,6 @@ class TemplateCandidatesSpider(Spider):
         super().update_settings(settings)
         adapt_settings(settings)
         leave_to_scrapyd(settings)
-
-    @property
-    def sessions(self) -> dict[str, SearchSession]:
-        """The searches whose results are not out yet."""
-        return self.searches.sessions
 
     async def start(self) -> AsyncIterator[Any]:
         async for session in self.searches.opened():

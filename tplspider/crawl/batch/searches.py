@@ -49,7 +49,7 @@ class Searches:
     ) -> None:
         self.batch = batch
         self.job = job
-        self.sessions: dict[str, SearchSession] = {}
+        self.sessions = spider.sessions
         self._spider = spider
         self._pages: dict[str, KeyPage] = {}
         settings = spider.crawler.settings
