@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from statistics import mean
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pytest
+
+from benchmarks.batch_answers import in_memory
+from benchmarks.batch_crawls import plain_command, run_to_the_end
 from tests.support.crawls import run_scrapy
 from tests.support.made_up_sites import MadeUpSource, answer, key_pages, made_up_site
 from tests.support.many_sites import ManySites
@@ -62,3 +67,19 @@ def test_a_crawl_finds_what_a_search_in_memory_finds(tmp_path: Path) -> None:
     assert [each.path for each in asked][:2] == ["/robots.txt", made_up_site(3).articles[0]]
     assert {each.host for each in asked} == {"site-3.test"}
     assert [each.at for each in asked] == sorted(each.at for each in asked)
+
+
+@pytest.mark.slow
+def test_a_plain_spider_loads_what_searches_loaded(tmp_path: Path) -> None:
+    with ManySites(tmp_path / "asked") as server:
+        searches = []
+        for row in server.key_pages(6, 3):
+            summary = in_memory(row)
+            links = [link["link"] for link in summary["explored"] if link["reason"] != "robots"]
+            searches.append([row["url"], *links])
+        (tmp_path / "searches.jl").write_text("\n".join(map(json.dumps, searches)))
+        run_to_the_end(plain_command(tmp_path / "searches.jl", places=2), tmp_path, cwd=tmp_path)
+        asked = [each for each in server.asked() if each.path != "/robots.txt"]
+    assert len(searches) == 6
+    expected = Counter(url for urls in searches for url in urls)
+    assert Counter(f"http://{each.host}:{server.port}{each.path}" for each in asked) == expected

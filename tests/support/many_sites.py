@@ -58,9 +58,13 @@ class ManySites:
         """The address of a path, *host* being ``site-17`` and the like."""
         return f"http://{host}.test:{self.port}{path}"
 
+    def key_pages(self, count: int, sites: int, seed: int = 0) -> list[dict[str, Any]]:
+        """Rows of a list of key pages on this server."""
+        return key_pages(count, sites, self.port, seed)
+
     def write_list(self, file: Path, count: int, sites: int, seed: int = 0) -> list[dict[str, Any]]:
-        """Write a list of key pages as JSON lines; its rows."""
-        rows = key_pages(count, sites, self.port, seed)
+        """Write such a list as JSON lines; its rows."""
+        rows = self.key_pages(count, sites, seed)
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
         return rows
 
