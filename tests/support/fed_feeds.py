@@ -55,14 +55,21 @@ class FedFeeds:
     """What a crawl with JOBDIR does for its feeds, step by step."""
 
     def __init__(
-        self, jobdir: Path, feeds: dict[str, dict[str, Any]], *, sync: bool = False, **args: str
+        self,
+        jobdir: Path,
+        feeds: dict[str, dict[str, Any]],
+        *,
+        sync: bool = False,
+        settings: dict[str, Any] | None = None,
+        **args: str,
     ) -> None:
-        self.crawler = Crawler(TemplateCandidatesSpider, Settings({"FEEDS": feeds}))
-        settings = self.crawler.settings
+        given = Settings({**(settings or {}), "FEEDS": feeds})
+        self.crawler = Crawler(TemplateCandidatesSpider, given)
+        in_force = self.crawler.settings
         self.spider = TemplateCandidatesSpider(url="http://127.0.0.1/", **args)
-        self.spider.crawler, self.spider.settings = self.crawler, settings
+        self.spider.crawler, self.spider.settings = self.crawler, in_force
         self.plan: OutputPlan = plan_outputs(
-            settings, self.spider.arguments, self.spider, journal=jobdir / NAME
+            in_force, self.spider.arguments, self.spider, journal=jobdir / NAME
         )
         Journal.check(jobdir, describe(self.plan), self.plan.files)
         self.journal = Journal.open(jobdir, sync=sync)
@@ -72,10 +79,10 @@ class FedFeeds:
         except ValueError:
             self.journal.close()
             raise
-        add_feeds(settings, self.plan, self.journal.feeds)
+        add_feeds(in_force, self.plan, self.journal.feeds)
         OutputWatch(self.crawler, self.journal.feeds)
-        self.crawler.addons.load_settings(settings)
-        self.crawler.stats = load_object(settings["STATS_CLASS"])(self.crawler)
+        self.crawler.addons.load_settings(in_force)
+        self.crawler.stats = load_object(in_force["STATS_CLASS"])(self.crawler)
         self.exporter = FeedExporter.from_crawler(self.crawler)
         self.exporter.open_spider(self.spider)
 
