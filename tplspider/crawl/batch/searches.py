@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from tplspider.crawl.arguments import Arguments
     from tplspider.crawl.batch.job import Job
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
+
+_ITEMS_AT_ONCE = 4
 
 
 class Searches:
@@ -74,7 +77,7 @@ class Searches:
             crawler.signals.connect(listed.close, signal=scrapy_signals.spider_closed, weak=False)
             if is_stream(arguments.urls):
                 lines = in_background(listed)
-        _make_room(crawler, config.searches * config.in_flight)
+        _make_room(crawler.settings, config.searches * config.in_flight)
         admission = Admission(config.searches)
         return cls(spider, job, Batch(lines, arguments.options, job.journal, admission))
 
@@ -161,8 +164,11 @@ def _one_line(arguments: Arguments, requested_url: str) -> ListLine:
     return ListLine(1, {"url": requested_url}, None, mark=arguments.url.encode())
 
 
-def _make_room(crawler: Crawler, requests: int) -> None:
+def _make_room(settings: BaseSettings, requests: int) -> None:
     """Let every search have its requests at once: one that waits for its host's turn counts too."""
-    settings = crawler.settings
-    if not settings.frozen and settings.getint("CONCURRENT_REQUESTS") < requests:
+    if settings.frozen:  # the crawl is over
+        return
+    if settings.getint("CONCURRENT_REQUESTS") < requests:
         settings.set("CONCURRENT_REQUESTS", requests, priority=PRIORITY)
+    # Scrapy starts as many tasks for each response. The searches give their items in turn anyway.
+    settings.set("CONCURRENT_ITEMS", _ITEMS_AT_ONCE, priority="default")
