@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.batch.shared_answers import SharedAnswers
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_output_through, process_item
@@ -89,7 +90,12 @@ class ResultDesk:
             return
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
-        end = replace(end, hint=joined(end.hint, NO_EVIDENCE if alone else ""))
+        shared = self._crawler.get_downloader_middleware(SharedAnswers)
+        end = replace(
+            end,
+            hint=joined(end.hint, NO_EVIDENCE if alone else ""),
+            shared=shared.counts[session.search_id] if shared else 0,
+        )
         self._given = session, page, None
         for candidate in candidates(session):
             yield candidate
