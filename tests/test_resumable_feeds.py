@@ -58,7 +58,7 @@ def done(feeds: FedFeeds, number: int) -> None:
 
 def die(feeds: FedFeeds) -> None:
     """Leave files and journal as a process does that is killed, and let their locks go."""
-    feeds.journal._connection.close()
+    feeds.journal._file.connection.close()
 
 
 def refused(folder: Path, *names: str, **args: Any) -> str:
@@ -104,6 +104,16 @@ def test_what_was_not_committed_is_taken_back(tmp_path: Path) -> None:
         done(feeds, 2)
     for name in (*names, "s.jl"):
         assert searches(tmp_path / name) == ["s1", "s2"]
+
+
+def test_feeds_go_on_where_they_were_cut_back(tmp_path: Path) -> None:
+    with fed(tmp_path, "out.jl", "out.csv") as feeds:
+        done(feeds, 1)
+        feeds.write(candidate(2, 1))
+        feeds.journal.feeds.cut_back()
+        done(feeds, 3)
+    for name in ("out.jl", "out.csv"):
+        assert searches(tmp_path / name) == ["s1", "s3"]
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
