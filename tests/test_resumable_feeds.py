@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import os
@@ -306,8 +307,19 @@ def test_a_feed_that_cannot_be_opened(tmp_path: Path) -> None:
         feeds.write(candidate(1, 1))
         with pytest.raises(JournalError, match=r"out\.jl cannot be written: (File exists|Not a d)"):
             feeds.journal.commit(lines=[(1, MARK)])
-        (tmp_path / "a").unlink()
     assert (tmp_path / "small.csv").read_text() == ""
+
+
+def test_a_commit_when_the_feeds_are_closed(tmp_path: Path) -> None:
+    with fed(tmp_path, "out.jl", "out.csv") as feeds:
+        feeds.write(candidate(1, 1))
+        asyncio.run(feeds.exporter.close_spider(feeds.spider))
+        feeds.exporter.slots.clear()
+        feeds.journal.commit(lines=[(1, MARK)])
+    with fed(tmp_path, "out.jl", "out.csv"):
+        pass
+    for name in ("out.jl", "out.csv"):
+        assert searches(tmp_path / name) == ["s1"]
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
