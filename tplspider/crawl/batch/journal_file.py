@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAME = "tplspider.sqlite"
+JOURNAL_FAULT = "journal_fault"  # why a crawl ends that cannot be kept in step
 VERSION = 1  # of the tables below
 _KIND = int.from_bytes(b"tplS", "big")  # SQLite's application_id: whose file it is
 _TRIES = 5

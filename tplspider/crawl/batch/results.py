@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.batch.journal_file import JOURNAL_FAULT
 from tplspider.crawl.batch.shared_answers import SharedAnswers
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.outputs.lost import count_lost
@@ -115,8 +116,8 @@ class ResultDesk:
             self._given = None
             if end:
                 self._commit([(page.line, page.mark)] if page.line else [], end)
-            else:  # something failed on the way: with a journal, what is half written goes
-                self._journal.feeds.cut_back()
+            else:
+                self._break_off("a search was ended amid its results")
             self._turn.release()
         self._settled(session)
 
@@ -166,12 +167,18 @@ class ResultDesk:
                 summary=asdict(end) if end else None,
             )
         except OSError as error:
-            # Nothing of it counts, and nothing that follows would.
-            logger.error("The results cannot be kept: %s", error)  # noqa: TRY400 - it says it all
-            count_lost(self._crawler)
-            with suppress(OSError):
-                self._journal.feeds.cut_back()
-            close_spider(self._crawler, "journal_fault")
+            self._break_off(str(error))
+
+    def _break_off(self, why: str) -> None:
+        """End the crawl: its feeds are not what the journal says, and nothing that follows counts.
+
+        With a JOBDIR they are cut back to that, so the same command can go on.
+        """
+        logger.error("The results cannot be kept: %s", why)
+        count_lost(self._crawler)
+        with suppress(OSError):
+            self._journal.feeds.cut_back()
+        close_spider(self._crawler, JOURNAL_FAULT)
 
 
 def _of_line(end: CandidateSearch, page: KeyPage) -> CandidateSearch:
