@@ -15,12 +15,14 @@ import pytest
 from scrapy.core.downloader import Slot
 
 from tests.support.crawls import PROJECT
+from tests.support.tls import with_tls
 from tplspider.crawl.host_memory import RESTING
 from tplspider.crawl.open_files import too_few_files
 from tplspider.crawl.pace import PacedSlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
@@ -77,6 +79,15 @@ def test_what_is_kept_for_sites(serve: Serve, sites: int, at_once: int, limit: i
     assert len(found["slots"]) == found["paces"] == RESTING
     assert found["pool"] == []
     assert found["jars"] == found["timeouts"] == 0
+
+
+def test_connections_with_tls(serve: Serve, tmp_path: Path) -> None:
+    """A server does not have to take leave before they are closed."""
+    server = with_tls(serve("menu"), tmp_path)
+    found = crawl_sites(server, f"https://s*.example:PORT{KEY}", sites=40, open_files=30)
+    assert found["pool"] == []
+    assert found["timeouts"] == 0
+    assert found["files"] < 30
 
 
 def test_what_others_use_is_left_alone(serve: Serve) -> None:

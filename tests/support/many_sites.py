@@ -120,7 +120,8 @@ class ManySites(TemplateCandidatesSpider):
         assert guard
         assert delay
         assert cookies
-        pool = cast("Any", downloader.handlers._handlers["http"])._pool
+        handlers = cast("list[Any]", downloader.handlers._handlers.values())
+        pools = [handler._pool for handler in handlers if hasattr(handler, "_pool")]
         found = {
             "done": self.done,
             "rss": int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096,
@@ -131,8 +132,8 @@ class ManySites(TemplateCandidatesSpider):
             "slots": list(downloader.slots),
             "paces": len(delay.paces._slots) + len(delay.paces._least),
             "jars": len(cookies.jars),
-            "pool": [key[1].decode() for key in pool._connections],
-            "timeouts": len(pool._timeouts),
+            "pool": [key[1].decode() for pool in pools for key in pool._connections],
+            "timeouts": sum(len(pool._timeouts) for pool in pools),
             "sessions": len(self.sessions),
             "errors": crawler.stats.get_value("log_count/ERROR", 0),
             "unusable": tally_of(crawler).unusable,
