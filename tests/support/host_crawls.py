@@ -1,7 +1,7 @@
 """A crawl of many key pages, each on a host of its own, whose memory and files are watched.
 
-Run as a program: ``python -m tests.support.host_crawls JSON``, see :class:`Plan`. A line of JSON for
-each moment that *looks* names, counted in sites that are done, goes to standard output.
+Run as a program: ``python -m tests.support.host_crawls JSON``, see :class:`Plan`. A line of JSON
+for each moment that *looks* names, counted in sites that are done, goes to standard output.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import resource
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request
 from scrapy.crawler import CrawlerProcess
-from scrapy.utils.asyncio import call_later
 
 from tests.support.crawls import SETTINGS
 from tplspider import signals
@@ -27,11 +26,9 @@ from tplspider.crawl.cookie_jars import cookies_of
 from tplspider.crawl.host_memory import HostMemory
 from tplspider.crawl.politeness import CrawlDelay
 from tplspider.crawl.private_network.address_guard import PrivateAddressMiddleware
-from tplspider.crawl.requests import key_page_request
 from tplspider.crawl.robots import TicketRobotsTxtMiddleware
 from tplspider.crawl.tally import tally_of
 from tplspider.profiles import profile_settings
-from tplspider.search.session import SearchSession
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_NOBODY = "nobody"  # a session that is never over, since the crawl would be
+    from tplspider.search.session import SearchSession
 
 
 @dataclass
@@ -61,52 +58,40 @@ class Plan:
 
 
 class ManySites(TemplateCandidatesSpider):
-    """Opens a session for each site as places become free."""
+    """A crawl of a list that is looked at on its way."""
 
     plan: Plan
     done = 0
-    places: asyncio.Semaphore
     other_pages: asyncio.Semaphore
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.sessions.clear()
-        crawler.signals.connect(spider.search_ended, signal=signals.search_ended)
+        crawler.signals.connect(spider.search_settled, signal=signals.search_settled)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
-        self.places = asyncio.Semaphore(self.plan.at_once)
         self.other_pages = asyncio.Semaphore(0)
-        nobody = SimpleNamespace(awaited=[], summary=None)
-        self.sessions[_NOBODY] = cast("SearchSession", nobody)
         for url in self.plan.others:
             yield Request(url, self.parse_other, dont_filter=True)
         for _ in self.plan.others:
             await self.other_pages.acquire()
-        for number in range(self.plan.sites):
-            await self.places.acquire()
+        number = 0
+        async for request in super().start():
             if self.plan.drops_slots:
                 self.crawler.engine.downloader._slot_gc(age=-60)
             if number in self.plan.looks:
                 self.look()
-            url = self.plan.url.replace("*", str(number))
-            session = SearchSession(url, self.arguments.options, listener=self.announce)
-            self.sessions[session.search_id] = session
-            ticket = self.tickets.ticket(session, None)
-            yield key_page_request(ticket, self.parse_page, self.request_failed)
-        for _ in range(self.plan.at_once):  # all places are free: the last search has ended
-            await self.places.acquire()
+            number += 1
+            yield request
         await asyncio.sleep(self.plan.pause)
         self.look()
-        del self.sessions[_NOBODY]
 
     def parse_other(self, response: Response) -> None:
         self.other_pages.release()
 
-    def search_ended(self, session: SearchSession) -> None:
+    def search_settled(self, session: SearchSession) -> None:
         self.done += 1
-        call_later(0, self.places.release)
 
     def look(self) -> None:
         """Print what is kept."""
@@ -136,7 +121,7 @@ class ManySites(TemplateCandidatesSpider):
             "timeouts": sum(len(pool._timeouts) for pool in pools),
             "sessions": len(self.sessions),
             "errors": crawler.stats.get_value("log_count/ERROR", 0),
-            "unusable": tally_of(crawler).unusable,
+            "unusable": tally_of(crawler).unusable.total(),
         }
         print(json.dumps(found), flush=True)
 
@@ -146,13 +131,16 @@ def main() -> None:
     host_memory.RESTING = plan.resting
     if plan.open_files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (plan.open_files, plan.open_files))
-    defaults = {"LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": plan.at_once}
+    defaults = {"LOG_LEVEL": "ERROR", "TPLSPIDER_SEARCHES": plan.at_once}
     process = CrawlerProcess(
         {**profile_settings("default", whole=True), **SETTINGS, **defaults, **plan.settings}
     )
     spider = type("ManySites", (ManySites,), {"plan": plan})
-    process.crawl(spider, url=plan.url.replace("*", "0"), **plan.arguments)
-    process.start()
+    with NamedTemporaryFile("w", suffix=".txt") as urls:
+        urls.writelines(plan.url.replace("*", str(number)) + "\n" for number in range(plan.sites))
+        urls.flush()
+        process.crawl(spider, urls=urls.name, **plan.arguments)
+        process.start()
 
 
 if __name__ == "__main__":
