@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
@@ -69,11 +70,13 @@ class TicketOffice:
 def _call_soon() -> Callable[..., object]:
     """What calls a function in the loop that runs now, and may itself be called in any thread."""
     if is_asyncio_available():
-        loop = asyncio.get_running_loop()
+        loop, thread = asyncio.get_running_loop(), get_ident()
 
         def call_soon(function: Callable[..., object], *arguments: object) -> None:
+            # Almost always the thread is that of the loop, which need not be woken then.
+            here = get_ident() == thread
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(function, *arguments)
+                (loop.call_soon if here else loop.call_soon_threadsafe)(function, *arguments)
 
         return call_soon
     from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.batch.journal_file import JOURNAL_FAULT
@@ -164,7 +164,7 @@ class ResultDesk:
             self._journal.commit(
                 lines=lines,
                 search_id=end.search_id if end else "",
-                summary=asdict(end) if end else None,
+                summary=vars(end) if end else None,
             )
         except OSError as error:
             self._break_off(str(error))
