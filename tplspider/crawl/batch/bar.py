@@ -40,8 +40,9 @@ class TerminalBar:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        # Not drawn before it is asked for, whence the delay.
-        self._line = _Line(total=1, file=stream, leave=False, delay=1, bar_format=" ")
+        # Not drawn before it is asked for, whence the delay; and not left out on a terminal that
+        # says it has no rows.
+        self._line = _Line(total=1, file=stream, leave=False, delay=1, nrows=20, bar_format=" ")
         self._columns = 0
         self._shown = ""
         self.is_open = not self._line.disable  # by TQDM_DISABLE
@@ -67,9 +68,11 @@ class TerminalBar:
         if columns != self._columns:
             # What is there was drawn for another width: none of it shall be left, and nothing be
             # wiped out beyond the margin.
-            self._columns, self._shown = columns, ""
             self._line.sp = self._line.status_printer(self._stream)
-            self._line.ncols = columns - 1 if columns > 1 else 1
+            if self._shown:
+                self._line.display(" " * (columns - 1))
+            self._columns, self._shown = columns, ""
+            self._line.ncols = max(columns - 1, 1)
         if text != self._shown:
             self._line.n, self._line.total = standing.done, standing.total
             self._line.bar_format = text
@@ -88,6 +91,8 @@ class TerminalBar:
             self.is_open = False
             try:
                 with _LOCK:
+                    if self._shown:  # perhaps with the terminal's own ^C behind it
+                        self._line.display(" " * (self._columns - 1))
                     self.hide()
                     self._stream.flush()
             except (OSError, ValueError):
@@ -106,7 +111,7 @@ class TerminalBar:
             bar.hide()
 
 
-class _AboveTheBar:
+class AboveTheBar:
     """The stream of a terminal, for those who write whole lines: they stand above the bars."""
 
     def __init__(self, stream: Any) -> None:
@@ -125,12 +130,12 @@ class _AboveTheBar:
 def _lead_log(stream: TextIO) -> None:
     for handler in logging.root.handlers:
         if isinstance(handler, logging.StreamHandler) and handler.stream is stream:
-            handler.setStream(_AboveTheBar(stream))
+            handler.setStream(AboveTheBar(stream))
 
 
 def _leave_log() -> None:
     for handler in logging.root.handlers:
-        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, _AboveTheBar):
+        if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, AboveTheBar):
             handler.setStream(handler.stream.stream)
 
 

@@ -120,9 +120,18 @@ class _Report:
         )
         table = harmless(end.table())
         if self._terminal:
-            print(table, file=self._terminal, flush=True)
+            self._print(f"{table}\n", self._terminal)
         if self._has_log_file or not self._terminal:
             logger.info(table)
+
+    def _print(self, text: str, terminal: TextIO) -> None:
+        if self._bar:  # those of other crawls may still be there
+            from tplspider.crawl.batch.bar import AboveTheBar  # noqa: PLC0415 - as below
+
+            AboveTheBar(terminal).write(text)
+        else:
+            terminal.write(text)
+        terminal.flush()
 
     def _count(self, batch: Batch) -> None:
         self._total = batch.count()
