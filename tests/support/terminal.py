@@ -36,13 +36,19 @@ class Shown:
     @property
     def screen(self) -> list[str]:
         """The lines that are left, if none is wider than the terminal."""
-        lines = []
-        for line in self.text.split("\n"):
-            cells: list[str] = []
-            for part in line.split("\r"):
-                cells[: len(part)] = part
-            lines.append("".join(cells).rstrip())
-        return lines
+        lines: list[list[str]] = [[]]
+        row = column = 0
+        for part in re.findall(r"\x1b\[A|\n|\r|[^\x1b\n\r]+|\x1b", self.text):
+            if part == "\x1b[A":  # one up
+                row -= 1
+            elif part in "\r\n":
+                row, column = row + (part == "\n"), 0
+                lines += [[]] * (row == len(lines))
+            else:
+                line = lines[row] + [" "] * (column - len(lines[row]))
+                lines[row] = [*line[:column], *part, *line[column + len(part) :]]
+                column += len(part)
+        return ["".join(line).rstrip() for line in lines]
 
     @property
     def bars(self) -> list[str]:
