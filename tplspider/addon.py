@@ -34,6 +34,8 @@ _COMPONENTS = {
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.crawl.user_agent.UserAgentMiddleware": 10,
         "tplspider.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
+        "tplspider.crawl.host_memory.HostMemory": 55,  # behind what refuses, before robots.txt
+        "tplspider.crawl.cookie_jars.SearchCookieJars": 60,  # before the cookies
         "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
         # After the middleware of the proxy.
         "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,

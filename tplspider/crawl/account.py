@@ -1,4 +1,4 @@
-"""The account of searches, as they go on: stats, and log lines for the person who runs the crawl."""
+"""The account of searches as they go on: stats, and log lines for whoever runs the crawl."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Account:
         for row in summary.witnesses:
             self._tell(session, witness_line(row))
         if summary.reason == KEY_PAGE_UNUSABLE:
-            logger.warning("%s", end_line(summary))
+            logger.log(logging.INFO if self._many else logging.WARNING, "%s", end_line(summary))
             return
         logger.info("%s%s", f"{summary.key_url}: " if self._many else "", end_line(summary))
         if line := missing_line(summary):

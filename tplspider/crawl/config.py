@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-
-logger = logging.getLogger(__name__)
 
 # Above the command line (40), which knows nothing of what a search needs.
 PRIORITY = 50
@@ -110,9 +107,6 @@ def adapt_settings(settings: BaseSettings) -> None:
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:
             settings.set(name, in_flight, priority=PRIORITY)
-    if settings.get("JOBDIR"):
-        logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
-        settings.set("JOBDIR", None, priority=PRIORITY)
 
 
 def check_names(settings: BaseSettings) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,11 @@ from scrapy import Request, Spider
 
 from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.batch.job import leave_to_scrapyd, open_job
 from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.failures import answer_of
-from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.lost import OutputWatch
 from tplspider.crawl.page_output import PageOutput
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
     Outputs = AsyncIterator[Request | Item]
-
-logger = logging.getLogger(__name__)
 
 
 class TemplateCandidatesSpider(Spider):
@@ -65,18 +62,18 @@ class TemplateCandidatesSpider(Spider):
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
+        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        plan = plan_outputs(crawler.settings, spider.arguments, spider)
-        add_feeds(crawler.settings, plan)
-        spider.output_watch = OutputWatch(crawler)
-        spider.arguments = replace(spider.arguments, save_html=plan.pages)
+        job = open_job(crawler, spider, spider.arguments)
+        spider.output_watch = OutputWatch(crawler, job.feed_files)
+        spider.arguments = replace(spider.arguments, save_html=job.plan.pages)
         spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
         spider.tickets = TicketOffice(crawler, spider.account_for)
-        spider.searches = Searches.from_crawler(crawler, spider)
+        spider.searches = Searches.from_crawler(crawler, spider, job)
         return spider
 
     @classmethod
@@ -84,11 +81,7 @@ class TemplateCandidatesSpider(Spider):
         """Put a profile in force, and turn Scrapy's settings to what the search needs."""
         super().update_settings(settings)
         adapt_settings(settings)
-
-    @property
-    def sessions(self) -> dict[str, SearchSession]:
-        """The searches whose results are not out yet."""
-        return self.searches.sessions
+        leave_to_scrapyd(settings)
 
     async def start(self) -> AsyncIterator[Any]:
         async for session in self.searches.opened():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
 T = TypeVar("T")
+
+
+def is_stream(name: str) -> bool:
+    """Whether a list is standard input, a pipe or the like: it can be read once."""
+    try:
+        mode = Path(name).stat().st_mode
+    except (OSError, ValueError):
+        return name == "-"
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 async def in_background(lines: Iterable[T]) -> AsyncIterator[T]:

@@ -59,7 +59,7 @@ class Batch:
         self._admission = admission
         self._look_ahead = look_ahead
         self._freed: deque[str] = deque()  # what lines wait for that is free again
-        self.is_over = False  # every line was read and answered
+        self.has_lines = False
 
     def count(self) -> int | None:
         """How many lines there are, where that can be told; it may take a while."""
@@ -86,6 +86,7 @@ class Batch:
         its summary, and those that cannot be searched.
         """
         async for page in self._suspects(answer_unsearched):
+            self.has_lines = True
             yield page
         lines = self._read()
         at_end = False
@@ -97,6 +98,7 @@ class Batch:
             if line is None and not at_end and self._journal.parked < self._look_ahead:
                 line = await anext(lines, None)
                 at_end = line is None
+                self.has_lines |= not at_end
                 if line is None or self._journal.is_done(line.number, line.mark):
                     continue
             if line is None:
@@ -119,7 +121,6 @@ class Batch:
             else:
                 self._enter(page, line, alone=False)
                 yield page
-        self.is_over = True
 
     def _enter(self, page: KeyPage, line: ListLine, *, alone: bool) -> None:
         self._admission.enter(page.search_id, page.host)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zlib
 from contextlib import closing, contextmanager, suppress
@@ -55,7 +56,8 @@ class Journal:
         self._sync = sync
         self.parked = 0  # lines that wait
         self._arrivals = 0
-        self.feeds = FeedFiles(dict(self._run("SELECT path, length FROM feeds")), self._record)
+        found = self._run("SELECT path, length FROM feeds")
+        self.feeds = FeedFiles({os.fsdecode(path): n for path, n in found}, self._record)
 
     @classmethod
     def open(cls, folder: Path | None, *, sync: bool = False) -> Self:
@@ -163,7 +165,7 @@ class Journal:
         """The searches of which the process may have died, those that were rarely alone first."""
         rows = self._run(
             "SELECT search_id, record, deaths, died_alone FROM begun WHERE deaths AND NOT running"
-            " ORDER BY died_alone, deaths, rowid"
+            " ORDER BY died_alone, deaths, search_id"
         )
         return [Suspect(*row) for row in rows]
 
@@ -196,10 +198,10 @@ class Journal:
         changed = {p: n for p, n in lengths.items() if self.feeds.committed.get(p) != n}
         execute, many = self._connection.execute, self._connection.executemany
         with self._transaction():
-            many("INSERT OR REPLACE INTO feeds VALUES (?, ?)", changed.items())
+            many("INSERT OR REPLACE INTO feeds VALUES (?, ?)", _in_bytes(changed))
             many("INSERT OR REPLACE INTO done VALUES (?, ?)", lines)
             if summary is not None:
-                packed = zlib.compress(json.dumps(dict(summary), ensure_ascii=False).encode())
+                packed = zlib.compress(json.dumps(dict(summary)).encode())
                 execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (search_id, packed))
             execute("DELETE FROM begun WHERE search_id = ?", (search_id,))
         self.feeds.committed.update(changed)
@@ -229,7 +231,7 @@ class Journal:
 
     def _record(self, lengths: Mapping[str, int]) -> None:
         with self._transaction():
-            self._connection.executemany("INSERT INTO feeds VALUES (?, ?)", lengths.items())
+            self._connection.executemany("INSERT INTO feeds VALUES (?, ?)", _in_bytes(lengths))
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """One statement, which is a transaction of its own."""
@@ -252,6 +254,11 @@ class Journal:
             if isinstance(error, sqlite3.Error):
                 raise JournalError(f"{self._label}: {fault(error)}") from error
             raise
+
+
+def _in_bytes(lengths: Mapping[str, int]) -> Iterable[tuple[bytes, int]]:
+    """Names of files need not be text."""
+    return ((os.fsencode(path), length) for path, length in lengths.items())
 
 
 def _state(verb: str, value: str | None) -> str:

@@ -23,13 +23,13 @@ _KIND = int.from_bytes(b"tplS", "big")  # SQLite's application_id: whose file it
 _TRIES = 5
 
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS feeds (path TEXT PRIMARY KEY, length INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS feeds (path BLOB PRIMARY KEY, length INT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS done (line INTEGER PRIMARY KEY, mark BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS searches (search_id TEXT PRIMARY KEY, summary BLOB NOT NULL)",
     """CREATE TABLE IF NOT EXISTS begun (search_id TEXT PRIMARY KEY, record TEXT NOT NULL,
-       running INTEGER NOT NULL, alone INTEGER NOT NULL,
-       deaths INTEGER NOT NULL DEFAULT 0, died_alone INTEGER NOT NULL DEFAULT 0)""",
+       running INT NOT NULL, alone INT NOT NULL,
+       deaths INT NOT NULL DEFAULT 0, died_alone INT NOT NULL DEFAULT 0) WITHOUT ROWID""",
 )
 # Lines that wait for their host: in a file of SQLite's own that goes with the process.
 _PARKED = (
@@ -138,6 +138,8 @@ def _open(path: Path) -> sqlite3.Connection:
         raise ValueError(f"{NAME} is not a file")
     if not path.stat().st_size:
         raise ValueError(f"{NAME} is damaged (it is empty)")
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise ValueError(f"{NAME} is read-only")
     for attempt in range(_TRIES):
         connection = _connect(path, "rw")
         try:

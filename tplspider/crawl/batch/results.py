@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_output_through, process_item
 from tplspider.crawl.tally import tally_of
@@ -57,9 +59,8 @@ class ResultDesk:
         self._settled = settled
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
-        self._given: tuple[SearchSession, KeyPage, CandidateSearch] | None = (
-            None  # whose turn it is
-        )
+        # Whose turn it is; with the summary, once that was given.
+        self._given: tuple[SearchSession, KeyPage, CandidateSearch | None] | None = None
 
     def open(self) -> None:
         """Take part in the crawl, once there is an engine."""
@@ -89,11 +90,12 @@ class ResultDesk:
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
         end = replace(end, hint=joined(end.hint, NO_EVIDENCE if alone else ""))
-        self._given = session, page, end
+        self._given = session, page, None
         for candidate in candidates(session):
             yield candidate
         for template in templates:
             yield template
+        self._given = session, page, end
         tally_of(self._crawler).take(end)
         yield _of_line(end, page)
 
@@ -105,7 +107,10 @@ class ResultDesk:
         if self._given and self._given[0] is session:
             _, page, end = self._given
             self._given = None
-            self._commit([(page.line, page.mark)] if page.line else [], end)
+            if end:
+                self._commit([(page.line, page.mark)] if page.line else [], end)
+            else:  # something failed on the way: with a journal, what is half written goes
+                self._journal.feeds.cut_back()
             self._turn.release()
         self._settled(session)
 
@@ -130,7 +135,7 @@ class ResultDesk:
             links=0,
             hint=line.why,
             search_id=line.search_id,
-            requested_url=line.line.text,
+            requested_url=without_credentials(str(line.line.values.get("url") or line.line.text)),
             line=line.line.number,
             input=line.line.input,
         )
@@ -158,6 +163,8 @@ class ResultDesk:
             # Nothing of it counts, and nothing that follows would.
             logger.error("The results cannot be kept: %s", error)  # noqa: TRY400 - it says it all
             count_lost(self._crawler)
+            with suppress(OSError):
+                self._journal.feeds.cut_back()
             close_spider(self._crawler, "journal_fault")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -66,7 +67,8 @@ def plan_outputs(
     wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
     for feed in wanted:
         _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
-    outputs = [names.of(feed, arguments.n + 2) for feed in wanted]
+    most_items = arguments.n + 2 if arguments.url else sys.maxsize
+    outputs = [names.of(feed, most_items) for feed in wanted]
     folder = None
     if arguments.save_html:
         label = f"save_html={arguments.save_html!r}"
@@ -80,7 +82,7 @@ def plan_outputs(
     log = settings.get("LOG_FILE") or ""
     check_outputs(outputs, folder, printed=printed, log=log, journal=journal)
     if folder:
-        check_contents(*folder)
+        check_contents(*folder, of_many=not arguments.url)
     feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
     return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "", tuple(files))
 

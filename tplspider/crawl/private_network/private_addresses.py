@@ -149,6 +149,11 @@ class KnownHosts:
         """Whether a host, by its name, has never had anything but private addresses."""
         return name in self.private and name not in self.public
 
+    def forget(self, name: str) -> None:
+        """A host, by its name, is as if nobody had looked it up: no connection to it is open."""
+        self.public.discard(name)
+        self.private.discard(name)
+
 
 class AddressPolicy:
     """Decides, for the search from one key page, which addresses may be connected to.
