@@ -16,6 +16,7 @@ from tests.support.terminal import Shown, on_terminal, resize
 from tplspider.crawl.batch.end_table import End, WrittenFeeds
 from tplspider.crawl.batch.standing import Pace, Standing
 from tplspider.crawl.tally import Tally
+from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
     import subprocess
@@ -188,32 +189,40 @@ def test_rows_on_the_same_terminal_leave_no_room_for_a_bar(
     assert "  summaries: standard output" in shown.screen
 
 
-def test_a_terminal_that_is_resized_and_an_end_by_ctrl_c(
+def test_a_terminal_that_is_resized_and_a_crawl_that_goes_on_after_ctrl_c(
     site: FixtureServer, tmp_path: Path
 ) -> None:
-    list_ = keys(tmp_path, *(f"{site.url}{KEYS[0]}?{number}" for number in range(50)))
+    list_ = keys(tmp_path, *(f"{site.url}{KEYS[0]}?{number}" for number in range(12)))
     steps: list[int] = []
 
     def follow(text: str, process: subprocess.Popen[bytes], terminal: int) -> None:
-        if not steps and "/50 |" in text:
+        if not steps and "/12 |" in text:
             steps.append(len(text))
             resize(terminal, 30)
-        elif len(steps) == 1 and re.search(r"/50 [^|\r\n]+\r", text[steps[0] :]):
+        elif len(steps) == 1 and re.search(r"[1-9]/12, [^|\r\n]+\r", text[steps[0] :]):
             steps.append(len(text))
             process.send_signal(signal.SIGINT)
 
-    shown = crawl_shown(list_, SLOWLY, columns=100, follow=follow)
+    settings = {**SLOWLY, "JOBDIR": str(tmp_path / "job")}
+    shown = crawl_shown(list_, settings, columns=100, follow=follow)
     assert len(steps) == 2
     assert shown.code == 1
     after = shown.since(steps[0]).screen  # what was there before is cut off by the margin
     assert not [line for line in after if "complete," in line or " left" in line]
     answered, left = (
         re.search(pattern, "\n".join(after))
-        for pattern in (r"(?:^|\n)(\d+) lines? answered", r"\n(\d+) lines are not answered\n$")
+        for pattern in (
+            r"(?:^|\n)(\d+) lines? answered",
+            r"\n(\d+) lines? (?:is|are) not answered: the same command goes on",
+        )
     )
     assert answered
     assert left
-    assert int(answered[1]) + int(left[1]) == 50
+    assert int(answered[1]) + int(left[1]) == 12
+    again = crawl_logged(list_, {**settings, "DOWNLOAD_DELAY": "0", "LOG_LEVEL": "INFO"})
+    assert f"INFO: {counted(int(left[1]), 'line')} answered in " in again.log
+    assert re.search(rf"^ +{answered[1]}  answered before$", again.log, re.MULTILINE)
+    assert "not answered" not in again.log
 
 
 def test_crawls_in_one_process(site: FixtureServer, tmp_path: Path) -> None:
@@ -286,12 +295,12 @@ def test_the_words_of_a_standing() -> None:
     assert FIGURES.bar(80) == (
         "12/36 |{bar:17}| 4 in work, 9 complete, 2 partial, 1 failed, 1:15 left"
     )
-    assert FIGURES.bar(30) == "12/36 9 complete, 1:15 left"
+    assert FIGURES.bar(30) == "12/36, 9 complete, 1:15 left"
     unknown = Standing(1, None, 1, 1, 0, 0, 12.0, None)
     assert unknown.line() == (
         "1 done, 1 in work, 1 complete, 0 partial, 0 failed, 720 pages a minute"
     )
-    assert unknown.bar(80) == "1 done 1 in work, 1 complete, 12 pages/s"
+    assert unknown.bar(80) == "1 done, 1 in work, 1 complete, 12 pages/s"
 
 
 @pytest.mark.parametrize("figures", [FIGURES, Standing(10**6, None, 16, 10**6, 10, 7, 99, None)])

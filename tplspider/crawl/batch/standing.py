@@ -50,17 +50,17 @@ class Standing:
         """
         head = f"{self.done} done" if self.total is None else f"{self.done}/{self.total}"
         details = self._details()
-        least = _BAR + 3 if self.total and columns >= _WIDE else 0
+        least = _BAR + 2 if self.total and columns >= _WIDE else 0
         for name in _DISPENSABLE:
             text = ", ".join(details.values())
-            room = columns - 1 - len(head) - 1 - len(text)
+            room = columns - 1 - len(f"{head}, {text}")
             if room >= least:
                 break
             details.pop(name, None)
         else:
             return head[: max(columns - 1, 0)]
-        bar = min(room - 3, _LONGEST_BAR)
-        between = f" |{{bar:{bar}}}| " if self.total and bar >= _BAR else " "
+        bar = min(room - 2, _LONGEST_BAR)  # two more columns around it
+        between = f" |{{bar:{bar}}}| " if self.total and bar >= _BAR else ", "
         return f"{head}{between}{text}"
 
     def _details(self) -> dict[str, str]:
