@@ -132,7 +132,6 @@ def test_bar_warnings_and_table_on_a_terminal(site: FixtureServer, tmp_path: Pat
     above = [line for line in shown.screen[:at] if line]
     assert all(LOG_LINE.match(line) and "WARNING: " in line for line in above)
     assert any("Line 6 (bad-input)" in line for line in above)
-    assert any("/nowhere cannot be used (http-404)" in line for line in above)
     assert "6 |" in shown.bars[-1]
     assert re.search(r"/6 \|.+\| [12] in work, \d complete, .*pages/s, \d+:\d\d left", shown.text)
 
