@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.crawls import PROJECT
 from tplspider.crawl.batch.journal import Journal, Suspect
-from tplspider.crawl.batch.journal_file import NAME, JournalError
+from tplspider.crawl.batch.journal_file import NAME, JournalError, _make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -244,6 +244,15 @@ def test_of_many_that_start_at_once_one_goes_on(tmp_path: Path) -> None:
     assert said.count("open") == 1, said
     assert {line.rpartition(": ")[2] for line in said} == {"open", "another crawl is using it"}
     assert os.listdir(tmp_path / "deep" / "job") == [NAME]  # noqa: PTH208 - names are compared
+
+
+def test_whoever_comes_later_does_not_replace_a_journal(tmp_path: Path) -> None:
+    with closing(Journal.open(tmp_path)) as journal:
+        journal.commit(lines=[(1, MARK)])
+        _make(tmp_path / NAME)  # by one that saw none a moment ago
+    with closing(Journal.open(tmp_path)) as journal:
+        assert journal.is_done(1, MARK)
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 def test_a_folder_that_is_looked_at_is_not_made(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import os
@@ -58,7 +59,7 @@ def done(feeds: FedFeeds, number: int) -> None:
 
 def die(feeds: FedFeeds) -> None:
     """Leave files and journal as a process does that is killed, and let their locks go."""
-    feeds.journal._connection.close()
+    feeds.journal._file.connection.close()
 
 
 def refused(folder: Path, *names: str, **args: Any) -> str:
@@ -104,6 +105,16 @@ def test_what_was_not_committed_is_taken_back(tmp_path: Path) -> None:
         done(feeds, 2)
     for name in (*names, "s.jl"):
         assert searches(tmp_path / name) == ["s1", "s2"]
+
+
+def test_feeds_go_on_where_they_were_cut_back(tmp_path: Path) -> None:
+    with fed(tmp_path, "out.jl", "out.csv") as feeds:
+        done(feeds, 1)
+        feeds.write(candidate(2, 1))
+        feeds.journal.feeds.cut_back()
+        done(feeds, 3)
+    for name in ("out.jl", "out.csv"):
+        assert searches(tmp_path / name) == ["s1", "s3"]
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
@@ -296,8 +307,19 @@ def test_a_feed_that_cannot_be_opened(tmp_path: Path) -> None:
         feeds.write(candidate(1, 1))
         with pytest.raises(JournalError, match=r"out\.jl cannot be written: (File exists|Not a d)"):
             feeds.journal.commit(lines=[(1, MARK)])
-        (tmp_path / "a").unlink()
     assert (tmp_path / "small.csv").read_text() == ""
+
+
+def test_a_commit_when_the_feeds_are_closed(tmp_path: Path) -> None:
+    with fed(tmp_path, "out.jl", "out.csv") as feeds:
+        feeds.write(candidate(1, 1))
+        asyncio.run(feeds.exporter.close_spider(feeds.spider))
+        feeds.exporter.slots.clear()
+        feeds.journal.commit(lines=[(1, MARK)])
+    with fed(tmp_path, "out.jl", "out.csv"):
+        pass
+    for name in ("out.jl", "out.csv"):
+        assert searches(tmp_path / name) == ["s1"]
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")

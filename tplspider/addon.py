@@ -39,7 +39,8 @@ _COMPONENTS = {
         "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
         # After the middleware of the proxy.
         "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
-        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # behind the cache
+        "tplspider.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
+        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # likewise
     },
 }
 # In the places of those of Scrapy that they extend.

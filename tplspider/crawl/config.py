@@ -46,6 +46,7 @@ class Config:
     max_search_nodes: int = MAX_SEARCH_NODES
     retry_after_max: float = 30
     searches: int = 16
+    shared_mb: int = 32
     sync: bool = False
     template: bool = False
 
@@ -77,6 +78,7 @@ class Config:
             ),
             retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
             searches=whole_number(settings, "TPLSPIDER_SEARCHES", cls.searches, at_least=1),
+            shared_mb=whole_number(settings, "TPLSPIDER_SHARED_MB", cls.shared_mb, at_least=0),
             sync=boolean(settings, "TPLSPIDER_SYNC", default=cls.sync),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )

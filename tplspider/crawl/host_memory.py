@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 
 from tplspider import signals
+from tplspider.crawl.open_files import too_few_files
 from tplspider.crawl.politeness import CrawlDelay
 from tplspider.crawl.private_network.address_guard import PrivateAddressMiddleware
 from tplspider.crawl.private_network.private_addresses import host_name
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult
 
     from tplspider.search.session import SearchSession
+
+logger = logging.getLogger(__name__)
 
 # Hosts that are remembered although no search uses them, those that came to rest last: the next
 # key page of a list is often on the same host, and would ask for its robots.txt again.
@@ -65,8 +69,13 @@ class HostMemory:
         connect = crawler.signals.connect
         connect(memory.process_request, signal=scrapy_signals.request_reached_downloader)
         connect(memory.search_ended, signal=signals.search_ended)
+        connect(memory.spider_opened, signal=scrapy_signals.spider_opened)
         connect(memory.spider_closed, signal=scrapy_signals.spider_closed)
         return memory
+
+    def spider_opened(self) -> None:
+        if warning := too_few_files(self._crawler.settings.getint("CONCURRENT_REQUESTS")):
+            logger.warning("%s", warning)
 
     def process_request(self, request: Request) -> None:
         """Take note of the host that a request leads to, and of its slot, which may yet change."""
@@ -113,7 +122,7 @@ class HostMemory:
         self._hosts[name] = self._hosts.pop(name)
         self._close_connections(name)
         resting = [name for name, host in self._hosts.items() if host.rests]
-        for oldest in resting[:-RESTING]:
+        for oldest in resting[: max(0, len(resting) - RESTING)]:
             self._forget(oldest)
 
     def _forget(self, name: str) -> None:

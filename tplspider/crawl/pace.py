@@ -54,14 +54,16 @@ class Paces:
         """From now on, Scrapy's slots are of our kind."""
         lead_slots_through(self._crawler, self._choose)
 
-    def ask_for(self, key: str, seconds: float) -> None:
-        """Let there be at least that many seconds between two requests."""
-        least = self._least[key] = max(seconds, self._least.get(key, 0))
+    def ask_for(self, key: str, seconds: float) -> bool:
+        """Let there be at least that many seconds between two requests; whether that is slower."""
         slot = self._slots.get(key) or self._crawler.engine.downloader.slots.get(key)
+        before = max(self._least.get(key, 0), slot.delay if slot else 0)
+        least = self._least[key] = max(seconds, self._least.get(key, 0))
         if isinstance(slot, PacedSlot):
             slot.least = least
-        elif slot is not None:  # of a kind of somebody's own
+        elif slot:  # of a kind of somebody's own
             slot.delay = max(slot.delay, least)
+        return seconds > before
 
     def let_go(self, key: str, *, is_shared: bool) -> float:
         """Forget a pace, unless it is too early for that: then, the seconds until another try.

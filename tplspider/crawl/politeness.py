@@ -147,4 +147,5 @@ class CrawlDelay:
                 asked,
                 delay,
             )
-        self.paces.ask_for(slot_key(self.crawler, request), delay)
+        if self.paces.ask_for(slot_key(self.crawler, request), delay):
+            logger.info("%.1f s between requests, as robots.txt asks", delay)

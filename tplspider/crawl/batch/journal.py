@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import zlib
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.batch.journal_file import (
     JournalError,
-    fault,
-    label_of,
     look_into,
     open_kept,
     open_temporary,
@@ -22,10 +19,11 @@ from tplspider.crawl.batch.journal_file import (
 from tplspider.crawl.outputs.resumable import FeedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Self
 
+    from tplspider.crawl.batch.journal_file import JournalFile
     from tplspider.crawl.outputs.resumable import FeedFile
 
 _MOST_NAMED = 3  # differences that one line tells
@@ -47,11 +45,9 @@ class Journal:
     Whatever cannot be written or read is a JournalError, and the journal is as it was before.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, label: str, *, kept: bool = True, sync: bool = False
-    ) -> None:
-        self._connection = connection
-        self._label = label
+    def __init__(self, file: JournalFile, *, kept: bool = True, sync: bool = False) -> None:
+        self._file = file
+        self._run = file.run
         self._is_kept = kept
         self._sync = sync
         self.parked = 0  # lines that wait
@@ -67,16 +63,16 @@ class Journal:
         one death more from here on.
         """
         if folder is None:
-            return cls(open_temporary(), "temporary journal", kept=False)
-        connection = open_kept(folder, sync=sync)
+            return cls(open_temporary(), kept=False)
+        file = open_kept(folder, sync=sync)
         try:
-            journal = cls(connection, label_of(folder), sync=sync)
+            journal = cls(file, sync=sync)
             journal._run(
                 "UPDATE begun SET running = 0, deaths = deaths + 1,"
                 " died_alone = died_alone + alone WHERE running"
             )
         except JournalError as error:
-            connection.close()
+            file.close()
             raise ValueError(str(error)) from None
         return journal
 
@@ -88,12 +84,12 @@ class Journal:
 
         Nothing is made, counted or cut back.
         """
-        connection = look_into(folder)
-        if connection is None:
+        file = look_into(folder)
+        if file is None:
             return
-        with closing(connection):
+        with closing(file):
             try:
-                journal = cls(connection, label_of(folder))
+                journal = cls(file)
                 journal._compare(description)
                 journal.feeds.check(files)
             except JournalError as error:
@@ -119,7 +115,7 @@ class Journal:
         if faults:
             more = ", and more" if len(faults) > _MOST_NAMED else ""
             raise ValueError(
-                f"{self._label}: {', '.join(faults[:_MOST_NAMED])}{more}:"
+                f"{self._file.label}: {', '.join(faults[:_MOST_NAMED])}{more}:"
                 " give what was given at its first start, or another JOBDIR"
             )
         return True
@@ -129,7 +125,7 @@ class Journal:
         found = self._run("SELECT mark FROM done WHERE line = ?", (line,))
         if found and found[0][0] != mark:
             raise ValueError(
-                f"{self._label}: line {line} is not the one that was searched:"
+                f"{self._file.label}: line {line} is not the one that was searched:"
                 " give the list as it was, or another JOBDIR"
             )
         return bool(found)
@@ -147,7 +143,7 @@ class Journal:
             summary: dict[str, Any] = json.loads(zlib.decompress(found[0][0]))
         except (zlib.error, ValueError):
             raise JournalError(
-                f"{self._label}: the journal is damaged (search {search_id})"
+                f"{self._file.label}: the journal is damaged (search {search_id})"
             ) from None
         return summary
 
@@ -177,9 +173,9 @@ class Journal:
     def forget_begun(self) -> None:
         """Say that nobody is to blame for this end. Deaths of earlier starts stay known."""
         if self._is_kept:
-            with self._transaction():
-                self._connection.execute("DELETE FROM begun WHERE NOT deaths")
-                self._connection.execute("UPDATE begun SET running = 0")
+            with self._file.transaction() as connection:
+                connection.execute("DELETE FROM begun WHERE NOT deaths")
+                connection.execute("UPDATE begun SET running = 0")
 
     def commit(
         self,
@@ -196,8 +192,8 @@ class Journal:
         except OSError as error:
             raise JournalError(reason(error)) from error
         changed = {p: n for p, n in lengths.items() if self.feeds.committed.get(p) != n}
-        execute, many = self._connection.execute, self._connection.executemany
-        with self._transaction():
+        with self._file.transaction() as connection:
+            execute, many = connection.execute, connection.executemany
             many("INSERT OR REPLACE INTO feeds VALUES (?, ?)", _in_bytes(changed))
             many("INSERT OR REPLACE INTO done VALUES (?, ?)", lines)
             if summary is not None:
@@ -226,34 +222,11 @@ class Journal:
 
     def close(self) -> None:
         """Let the journal go: another crawl may have it."""
-        with suppress(sqlite3.Error):
-            self._connection.close()
+        self._file.close()
 
     def _record(self, lengths: Mapping[str, int]) -> None:
-        with self._transaction():
-            self._connection.executemany("INSERT INTO feeds VALUES (?, ?)", _in_bytes(lengths))
-
-    def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
-        """One statement, which is a transaction of its own."""
-        try:
-            return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise JournalError(f"{self._label}: {fault(error)}") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Several statements: all of them, or none."""
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException as error:
-            if self._connection.in_transaction:
-                with suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise JournalError(f"{self._label}: {fault(error)}") from error
-            raise
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT INTO feeds VALUES (?, ?)", _in_bytes(lengths))
 
 
 def _in_bytes(lengths: Mapping[str, int]) -> Iterable[tuple[bytes, int]]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tplspider.crawl.outputs.resumable import sync_to_disk
 from tplspider.crawl.outputs.trial import try_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 T = TypeVar("T")
 
 NAME = "tplspider.sqlite"
+JOURNAL_FAULT = "journal_fault"  # why a crawl ends that cannot be kept in step
 VERSION = 1  # of the tables below
 _KIND = int.from_bytes(b"tplS", "big")  # SQLite's application_id: whose file it is
 _TRIES = 5
@@ -43,12 +44,45 @@ class JournalError(OSError):
     """The journal, or a feed that it keeps in step, cannot be written: it says why in one line."""
 
 
-def label_of(folder: Path) -> str:
-    """What a person calls the journal in *folder*."""
+class JournalFile:
+    """A journal that is open: what SQLite says of it is a JournalError that starts with *label*."""
+
+    def __init__(self, connection: sqlite3.Connection, label: str) -> None:
+        self.connection = connection
+        self.label = label
+
+    def run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
+        """One statement, which is a transaction of its own."""
+        try:
+            return self.connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.label}: {_fault(error)}") from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Several statements: all of them, or none."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
+            self.connection.execute("COMMIT")
+        except BaseException as error:
+            if self.connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise JournalError(f"{self.label}: {_fault(error)}") from error
+            raise
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.connection.close()
+
+
+def _label_of(folder: Path) -> str:
     return f"JOBDIR={str(folder)!r}"
 
 
-def open_temporary() -> sqlite3.Connection:
+def open_temporary() -> JournalFile:
     """A journal that nobody else sees: SQLite's own temporary file, made when memory is short.
 
     It has no name, so nothing is left of it whatever way the process ends.
@@ -56,10 +90,10 @@ def open_temporary() -> sqlite3.Connection:
     connection = sqlite3.connect("", isolation_level=None)
     for statement in ("PRAGMA journal_mode = MEMORY", *_TABLES, *_PARKED):
         connection.execute(statement)
-    return connection
+    return JournalFile(connection, "temporary journal")
 
 
-def open_kept(folder: Path, *, sync: bool) -> sqlite3.Connection:
+def open_kept(folder: Path, *, sync: bool) -> JournalFile:
     """The journal in *folder*, which is made if it is missing. ValueError says why not."""
 
     def opened() -> sqlite3.Connection:
@@ -80,10 +114,10 @@ def open_kept(folder: Path, *, sync: bool) -> sqlite3.Connection:
             raise
         return connection
 
-    return _told(folder, opened)
+    return JournalFile(_told(folder, opened), _label_of(folder))
 
 
-def look_into(folder: Path) -> sqlite3.Connection | None:
+def look_into(folder: Path) -> JournalFile | None:
     """The journal in *folder* to be read; None where there is none and one could be made."""
 
     def opened() -> sqlite3.Connection | None:
@@ -91,7 +125,8 @@ def look_into(folder: Path) -> sqlite3.Connection | None:
         path = folder / NAME
         return _open(path) if os.path.lexists(path) else None
 
-    return _told(folder, opened)
+    connection = _told(folder, opened)
+    return JournalFile(connection, _label_of(folder)) if connection else None
 
 
 def reason(error: BaseException) -> str:
@@ -103,14 +138,14 @@ def _told(folder: Path, opened: Callable[[], T]) -> T:
     try:
         return opened()
     except ValueError as error:  # also of a name with a NUL
-        raise ValueError(f"{label_of(folder)}: {error}") from None
+        raise ValueError(f"{_label_of(folder)}: {error}") from None
     except sqlite3.Error as error:
-        raise ValueError(f"{label_of(folder)}: {fault(error)}") from None
+        raise ValueError(f"{_label_of(folder)}: {_fault(error)}") from None
     except OSError as error:
-        raise ValueError(f"{label_of(folder)}: cannot write to it ({reason(error)})") from None
+        raise ValueError(f"{_label_of(folder)}: cannot write to it ({reason(error)})") from None
 
 
-def fault(error: sqlite3.Error) -> str:
+def _fault(error: sqlite3.Error) -> str:
     """What is wrong with a journal, for a person."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

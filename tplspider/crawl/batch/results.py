@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.batch.journal_file import JOURNAL_FAULT
+from tplspider.crawl.batch.shared_answers import SharedAnswers
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_output_through, process_item
@@ -89,7 +91,12 @@ class ResultDesk:
             return
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
-        end = replace(end, hint=joined(end.hint, NO_EVIDENCE if alone else ""))
+        shared = self._crawler.get_downloader_middleware(SharedAnswers)
+        end = replace(
+            end,
+            hint=joined(end.hint, NO_EVIDENCE if alone else ""),
+            shared=shared.counts[session.search_id] if shared else 0,
+        )
         self._given = session, page, None
         for candidate in candidates(session):
             yield candidate
@@ -109,8 +116,8 @@ class ResultDesk:
             self._given = None
             if end:
                 self._commit([(page.line, page.mark)] if page.line else [], end)
-            else:  # something failed on the way: with a journal, what is half written goes
-                self._journal.feeds.cut_back()
+            else:
+                self._break_off("a search was ended amid its results")
             self._turn.release()
         self._settled(session)
 
@@ -160,12 +167,18 @@ class ResultDesk:
                 summary=asdict(end) if end else None,
             )
         except OSError as error:
-            # Nothing of it counts, and nothing that follows would.
-            logger.error("The results cannot be kept: %s", error)  # noqa: TRY400 - it says it all
-            count_lost(self._crawler)
-            with suppress(OSError):
-                self._journal.feeds.cut_back()
-            close_spider(self._crawler, "journal_fault")
+            self._break_off(str(error))
+
+    def _break_off(self, why: str) -> None:
+        """End the crawl: its feeds are not what the journal says, and nothing that follows counts.
+
+        With a JOBDIR they are cut back to that, so the same command can go on.
+        """
+        logger.error("The results cannot be kept: %s", why)
+        count_lost(self._crawler)
+        with suppress(OSError):
+            self._journal.feeds.cut_back()
+        close_spider(self._crawler, JOURNAL_FAULT)
 
 
 def _of_line(end: CandidateSearch, page: KeyPage) -> CandidateSearch:

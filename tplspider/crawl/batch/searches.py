@@ -12,7 +12,7 @@ from tplspider import signals
 from tplspider.crawl.batch.admission import Admission
 from tplspider.crawl.batch.background import in_background, is_stream
 from tplspider.crawl.batch.batch import Batch
-from tplspider.crawl.batch.journal_file import JournalError
+from tplspider.crawl.batch.journal_file import JOURNAL_FAULT, JournalError
 from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.batch.results import ResultDesk
 from tplspider.crawl.config import PRIORITY, Config
@@ -122,7 +122,7 @@ class Searches:
         except (JournalError, ValueError) as error:  # in a line for the user
             logger.error("%s", error)  # noqa: TRY400 - it says it all
             count_lost(crawler)
-            close_spider(crawler, "journal_fault")
+            close_spider(crawler, JOURNAL_FAULT)
             return
         tally_of(crawler).is_finished = True
         if not self.batch.has_lines:

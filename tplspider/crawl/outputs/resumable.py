@@ -159,7 +159,8 @@ class FeedFiles:
         """How long each file is now; OSError, in one line, if one could not be written."""
         lengths = dict(self.committed)
         for path, file in self._opened.items():
-            file.flush()
+            if not file.inner.closed:
+                file.flush()
             if file.fault is not None:
                 why = getattr(file.fault, "strerror", None) or file.fault
                 raise OSError(f"{path} cannot be written: {why}")
@@ -201,7 +202,7 @@ class _WholeFile(FileIO):
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import normalize
@@ -109,6 +110,7 @@ def _ipv4_inside(address: IPv6Address) -> tuple[IPv4Address, ...]:
     return address.teredo or ()
 
 
+@lru_cache(maxsize=1024)  # every component asks, for every request
 def host_name(host: str) -> str:
     """One spelling for all spellings of a host.
 
