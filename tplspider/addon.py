@@ -22,6 +22,7 @@ _COMPONENTS = {
     "EXTENSIONS": {
         "tplspider.crawl.harmless_log.HarmlessLog": -1,  # before others log anything
         "tplspider.crawl.tracker.CliqueTracker": 500,
+        "tplspider.crawl.batch.progress.BatchProgress": 500,
         "tplspider.crawl.politeness.CrawlDelay": 500,
     },
     "ITEM_PIPELINES": {

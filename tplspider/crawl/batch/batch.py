@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.crawl.batch.key_list import ListLine
+from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
 from tplspider.web.answers import BAD_INPUT, CRASHED
 
@@ -60,6 +60,14 @@ class Batch:
         self._look_ahead = look_ahead
         self._freed: deque[str] = deque()  # what lines wait for that is free again
         self.has_lines = False
+
+    def count(self) -> int | None:
+        """How many lines there are, where that can be told; it may take a while."""
+        return self._lines.count() if isinstance(self._lines, KeyList) else None
+
+    def done_before(self) -> int:
+        """How many lines were answered by an earlier crawl, at the beginning of this one."""
+        return self._journal.done()
 
     def left(self, search_id: str) -> None:
         """A search is over, and its results are out."""

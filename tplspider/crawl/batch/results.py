@@ -124,7 +124,7 @@ class ResultDesk:
     async def answer_again(self, page: KeyPage, known: dict[str, Any]) -> None:
         """Answer a line whose search was made for another line."""
         end = CandidateSearch(**{**known, "requested_url": page.requested_url})
-        tally_of(self._crawler).take(end)
+        tally_of(self._crawler).take(end, again=True)
         async with self._turn:
             await process_item(self._crawler, _of_line(end, page))
             self._commit([(page.line or 0, page.mark)])
