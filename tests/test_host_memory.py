@@ -53,7 +53,7 @@ def crawl_sites(server: FixtureServer, address: str, **plan: Any) -> dict[str, A
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert found["done"] == plan["sites"], done.stderr
     assert found["unusable"] == found["errors"] == 0, done.stderr
-    return found
+    return {**found, "log": done.stderr}
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,10 @@ def test_what_is_kept_for_sites(serve: Serve, sites: int, at_once: int, limit: i
         at_once=at_once,
         open_files=limit,
         pause=1.5,
+        settings={"LOG_LEVEL": "WARNING"},
+    )
+    assert ("No more than 40 files may be open, and 68 may be needed" in found["log"]) == (
+        limit == 40
     )
     assert server.log.count("/robots.txt") == sites
     assert found["robots"] == found["hosts"] == found["names"] == RESTING

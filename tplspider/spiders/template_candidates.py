@@ -127,6 +127,8 @@ class TemplateCandidatesSpider(Spider):
     async def go_on(self, ticket: Ticket) -> Outputs:
         """Ask for what a session wants next; when it is over, give its items."""
         session, referer = ticket.session, self.settings.getbool("REFERER_ENABLED")
+        if session.search_id not in self.sessions:  # it is left to another day
+            return
         while visits := session.take():
             for visit in visits:
                 mark = self.ticket(session, visit.rank)

@@ -225,6 +225,7 @@ def _make(path: Path) -> None:
         connection.execute(f"PRAGMA application_id = {_KIND}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
+        new.chmod(0o600)  # there may be passwords in the lines that are in flight
         for ending in ("-journal", "-shm", "-wal"):  # of a journal that somebody has deleted
             path.with_name(f"{NAME}{ending}").unlink(missing_ok=True)
         new.rename(path)
