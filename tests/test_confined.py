@@ -59,8 +59,29 @@ def fault(settings: Settings, **arguments: str) -> str:
 def test_every_argument_that_names_a_file_is_known() -> None:
     """Whatever comes later that names a file or folder belongs to FILES, and is confined."""
     others = {"url", "n", "strategy", "scope", "max_loads", "max_seconds", "witness"}
-    others |= {"credentials"}
-    assert {field.name for field in fields(Arguments)} - others == set(FILES)
+    others |= {"credentials", "column"}
+    assert {field.name for field in fields(Arguments)} - others == {*FILES, "urls"}
+
+
+def test_lists_and_journals_inside_the_folder_alone(feeds_dir: Path) -> None:
+    (feeds_dir / "keys.txt").write_text(URL)
+    (feeds_dir.parent / "keys.txt").write_text(URL)
+    settings = settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir)})
+    assert fault(settings, url="", urls="keys.txt") == ""
+    for name in ("../keys.txt", "/etc/passwd", "-", "out/keys.txt", f"file://{feeds_dir}/keys.txt"):
+        line = fault(settings, url="", urls=name)
+        assert line.startswith(f"urls={name!r}: ")
+        assert "TPLSPIDER_FEEDS_DIR" in line
+    for name in ("../job", "/tmp/job", "out/job"):
+        line = fault(
+            settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir), "JOBDIR": name}),
+            url="",
+            urls="keys.txt",
+        )
+        assert line.startswith(f"JOBDIR={name!r}: ")
+    job = settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir), "JOBDIR": "job"})
+    TemplateCandidatesSpider.update_settings(job)
+    assert job["JOBDIR"] == str(feeds_dir / "job")
 
 
 @pytest.mark.parametrize("chosen", ["as the settings", "by name"])

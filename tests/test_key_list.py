@@ -168,7 +168,12 @@ def test_a_quote_that_is_never_closed_costs_a_line(write: Write) -> None:
         ("keys.txt", "page", b"https://example.org/\n", "plain text has no column 'page'"),
         ("keys.json", "", b"[]", "expected JSON lines (.jl, .jsonl, .jsonlines), not .json"),
         ("keys.gz", "", b"https://example.org/\n", "it is not gzip"),
-        ("keys.gz", "", gzip.compress(b"https://example.org/\n", mtime=0)[:15], "its gzip data is cut off"),
+        (
+            "keys.gz",
+            "",
+            gzip.compress(b"https://example.org/\n", mtime=0)[:15],
+            "its gzip data is cut off",
+        ),
         ("keys.gz", "", b"", "no address in it"),
     ],
 )

@@ -221,6 +221,7 @@ def killed_and_resumed(
         f"-O{tmp_path / 'out.jl'}",
         *(f"-s{name}={value}" for name, value in SETTINGS.items()),
         *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.02", "-sTPLSPIDER_SEARCHES=3"),
+        "-sTPLSPIDER_SHARED_MB=0",  # who shares with whom is a matter of time
     ]
     for moment in moments:
         with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.DEVNULL) as process:

@@ -148,4 +148,4 @@ class CrawlDelay:
                 delay,
             )
         if self.paces.ask_for(slot_key(self.crawler, request), delay):
-            logger.info("%.1f s between requests, as robots.txt asks", delay)
+            logger.info("%.1f s between requests to %s, as robots.txt asks", delay, request.url)

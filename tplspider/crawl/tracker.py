@@ -115,9 +115,10 @@ class CliqueTracker:
         if isinstance(item, OURS):
             count_lost(self.crawler)
 
-    def spider_error(self, response: Response, spider: TemplateCandidatesSpider) -> None:
+    def spider_error(self, response: Response | None, spider: TemplateCandidatesSpider) -> None:
         """A callback of ours has failed, or somebody's middleware around it."""
-        if response.request and (ticket := ticket_of(response.request)):
+        # There is no response where start() has failed.
+        if response and response.request and (ticket := ticket_of(response.request)):
             session = ticket.session
             if session.phase == "over" and session.search_id in spider.sessions:
                 count_lost(self.crawler)  # it was giving its results

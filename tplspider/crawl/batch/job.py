@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -82,12 +83,20 @@ def job_folder(settings: BaseSettings) -> Path | None:
     return argument_path(label, str(name), confine=config.confine, folder=config.feeds_dir)
 
 
-def leave_to_scrapyd(settings: BaseSettings) -> None:
-    """Take no notice of the JOBDIR that scrapyd gives to each job, a new one each time."""
+def adapt_job_folder(settings: BaseSettings) -> None:
+    """Let Scrapy have its JOBDIR where ours is.
+
+    No notice is taken of the one that scrapyd gives to each job, another one each time.
+    """
     name = settings.get("JOBDIR")
-    if name and is_of_scrapyd(str(name), "jobs_dir"):
+    if not name:
+        return
+    if is_of_scrapyd(str(name), "jobs_dir"):
         logger.warning("The JOBDIR of scrapyd's jobs_dir is ignored: no other job will have it")
-        settings.set("JOBDIR", None, priority=PRIORITY)
+    folder = None
+    with suppress(ValueError):  # it is told when the job is checked
+        folder = job_folder(settings)
+    settings.set("JOBDIR", str(folder) if folder else None, priority=PRIORITY)
 
 
 def _description(arguments: Arguments, plan: OutputPlan) -> dict[str, str]:
