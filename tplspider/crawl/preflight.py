@@ -44,8 +44,10 @@ def check_crawl(
     spider = spider_class(**dict[str, Any](given))
     spider.settings = in_force
     check_job(in_force, spider, arguments, printed=printed)
-    if arguments.urls and not is_stream(arguments.urls):
-        open_list_of(arguments, Config.of(in_force)).close()
+    config = Config.of(in_force)
+    # What can be read only once is left alone, unless it is not to be read at all.
+    if arguments.urls and (config.confine or not is_stream(arguments.urls)):
+        open_list_of(arguments, config).close()
 
 
 def open_list_of(arguments: Arguments, config: Config) -> KeyList:
