@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
-from tplspider.web.html import fold
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
 
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
@@ -34,6 +32,8 @@ def letters(text: str) -> int:
     return sum(map(str.isalnum, text)) + 2 * len(_SYLLABLES.findall(text))
 
 
+# Some words, the element they are directly in, the link that is in or -1, and their length.
+Words = tuple[str, int, int, int]
 Names = tuple[tuple[str, str], ...]  # of a line
 
 LINK = 5  # letters that a link to the same place is worth, beside its own
@@ -76,18 +76,17 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
     lines: list[Line] = []
-    run: list[tuple[str, int, int]] = []  # (text, the element it is directly in, the link or -1)
+    run: list[Words] = []
 
-    def add_line(parts: list[tuple[str, int, int]], link: str = "", target: str = "") -> None:
-        text = fold(" ".join([part for part, _, _ in parts]))
+    def add_line(parts: list[Words], link: str = "", target: str = "") -> None:
+        text = " ".join([part for part, _, _, _ in parts])
         if wanted is None or text in wanted:
             lines.append(_line(text, parts, link, target))
 
     def end_line() -> None:
         if len(run) == 1:  # as most of them, and there may be many
-            ((text, element, link),) = run
+            ((text, element, link, _),) = run
             run.clear()
-            text = " ".join(text.split())
             if wanted is not None and text not in wanted:
                 return
             at = (element,)
@@ -110,60 +109,48 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
             add_line(run)
         run.clear()
 
-    body = page.elements[0]
-    elements, parents = page.elements, page.parents
-    count, following = len(elements), 0  # elements stand in document order, as the nodes do
-    # Each node with its text, and its tail once the next node is not inside it any more.
-    stack: list[tuple[Element, int, bool, int, int]] = []
-    holder, link = 0, -1
-
-    def close() -> None:
-        nonlocal holder, link
-        closing, _, ends_line, holder, link = stack.pop()
-        if ends_line and run:
-            end_line()
-        tail = closing.tail if stack else None  # what is after the body is not in it
-        if tail and holder >= 0 and not tail.isspace():
-            run.append((tail, holder, link))
-
-    for node in body.iter():
-        number = -1
-        if following < count and elements[following] is node:
-            number = following
-            following += 1
-            parent = parents[number]
-            while stack and stack[-1][1] != parent:
-                close()
-        else:
-            around = node.getparent()
-            while stack[-1][0] is not around:
-                close()
-        tag = node.tag
-        ends_line = tag in _ENDS_LINE
-        stack.append((node, number, ends_line, holder, link))
+    nodes = page.written
+    texts, tails, parents = nodes.texts, nodes.tails, nodes.parents
+    ends_line = [tag in _ENDS_LINE for tag in nodes.tags]
+    # Of each node, the element and the link that words in it are in; -1 if they are not shown.
+    holders = [-1 if tag in _HIDDEN else n for tag, n in zip(nodes.tags, page.numbers, strict=True)]
+    links = [-1] * len(holders)
+    open_nodes: list[int] = []
+    for place, parent in enumerate([*parents, -1]):
+        while open_nodes and (closing := open_nodes[-1]) != parent:
+            open_nodes.pop()
+            if run and ends_line[closing]:
+                end_line()
+            # What is after the body is not in it.
+            if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
+                length = nodes.tail_lengths[closing]
+                run.append((tails[closing], holders[around], links[around], length))
+        if place == len(holders):
+            break
+        open_nodes.append(place)
+        if parent >= 0:
+            if holders[parent] < 0:
+                holders[place] = -1
+                continue
+            links[place] = links[parent]
+        holder = holders[place]
         if holder < 0:
             continue
-        holder = number if tag not in _HIDDEN else -1
-        if holder < 0:
-            continue
-        if ends_line and run:
+        if run and ends_line[place]:
             end_line()
-        if tag in _LINKS and page.links[holder]:
-            link = holder
-        text = node.text
-        if text and not text.isspace():
-            run.append((text, holder, link))
-    while stack:
-        close()
+        if page.links[holder] and nodes.tags[place] in _LINKS:
+            links[place] = holder
+        if texts[place]:
+            run.append((texts[place], holder, links[place], nodes.text_lengths[place]))
     if run:
         end_line()
     return [line for line in lines if _WORD.search(line.text)]
 
 
-def _is_links(run: list[tuple[str, int, int]]) -> bool:
+def _is_links(run: list[Words]) -> bool:
     """Whether there are links, and no words beside them."""
     linked = False
-    for text, _, link in run:
+    for text, _, link, _ in run:
         if link >= 0:
             linked = True
         elif _WORD.search(text):
@@ -171,9 +158,9 @@ def _is_links(run: list[tuple[str, int, int]]) -> bool:
     return linked
 
 
-def _line(text: str, run: list[tuple[str, int, int]], link: str, target: str) -> Line:
-    elements = tuple(dict.fromkeys(element for _, element, _ in run))
+def _line(text: str, run: list[Words], link: str, target: str) -> Line:
+    elements = tuple(dict.fromkeys(element for _, element, _, _ in run))
     if link:
         return Line(text, link, target, elements, 1.0)
-    linked = sum(len(part) for part, _, in_link in run if in_link >= 0)
-    return Line(text, link, target, elements, linked / sum(len(part) for part, _, _ in run))
+    linked = sum(length for _, _, in_link, length in run if in_link >= 0)
+    return Line(text, link, target, elements, linked / sum(length for _, _, _, length in run))

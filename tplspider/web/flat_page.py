@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tplspider.web.addresses import Resolver
-from tplspider.web.html import find_all, fold, main_body
+from tplspider.web.html import find_all, main_body
+from tplspider.web.node_texts import read_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tplspider.web.html import Element
+    from tplspider.web.node_texts import NodeTexts
 
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
@@ -52,6 +54,8 @@ class FlatPage:
     texts: list[str]  # directly in the element, folded
     links: list[str]  # where it leads, this page itself being "self"
     targets: list[str]  # where it leads, by its address
+    written: NodeTexts  # of all nodes, those left out among them
+    numbers: Sequence[int]  # of those nodes, -1 if left out
     url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
@@ -62,39 +66,26 @@ class FlatPage:
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     """The page with this tree, loaded from *url*."""
-    # Lists of one thing each, each made in one go: there may be tens of thousands of elements.
     nodes = list(main_body(root).iter())
-    tags = [node.tag for node in nodes]
-    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
-    above = [-1, *(at[node.getparent()] for node in nodes[1:])]
-    words = _words(nodes, above)
+    written = read_nodes(nodes)
+    tags, above, words = written.tags, written.parents, written.words()
     kept = kept_nodes(tags, above)
+    numbers: Sequence[int] = range(len(nodes))
     if not all(kept):
+        places = [number - 1 for number in accumulate(kept)]  # the number of a kept node
+        numbers = [place if yes else -1 for place, yes in zip(places, kept, strict=True)]
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
         words = list(compress(words, kept))
-        numbers = list(accumulate(kept))  # the number of a kept node, plus one
-        above = [numbers[place] - 1 for place in compress(above, kept)]
+        above = [places[place] for place in compress(above, kept)]
         above[0] = -1
-    page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
+    links, targets = [""] * len(nodes), [""] * len(nodes)
+    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers)
     _read_links(page, url)
     _nest(page)
     _set_stray_text_apart(page)
     _number(page, vocabulary)
     return page
-
-
-def _words(nodes: list[Element], above: list[int]) -> list[str]:
-    """The text directly inside each node: before its first child, and after each."""
-    words = [" ".join(text.split()) if (text := node.text) else "" for node in nodes]
-    tails = [node.tail for node in nodes]
-    after: dict[int, list[str]] = {}
-    for parent, tail in zip(above[1:], tails[1:], strict=True):
-        if tail and not tail.isspace():
-            after.setdefault(parent, [words[parent]]).append(tail)
-    for parent, texts in after.items():
-        words[parent] = fold(" ".join(texts))
-    return words
 
 
 def kept_tags(tags: Iterable[Any]) -> list[bool]:
