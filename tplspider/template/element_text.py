@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import accumulate
+from operator import sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class ElementTexts:
         ]
         self.inside = self.sum(self.own)
         # Whether there is a word in that, not numbers or signs alone.
-        self.words = [_WORD.search(text) is not None if text else False for text in key.texts]
+        self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
         classes = [element.get("class") for element in key.elements]
         self.named = [
             name is not None or element.get("id") is not None
@@ -43,15 +45,13 @@ class ElementTexts:
         ]
         # Siblings with the same tag and class are of one kind.
         self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
-        counts: dict[tuple[int, str, str | None], int] = {}
-        for kind in self.kinds:
-            counts[kind] = counts.get(kind, 0) + 1
+        counts = Counter(self.kinds)
         self.alone = [counts[kind] == 1 for kind in self.kinds]
 
     def sum(self, values: Sequence[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
         before = [0, *accumulate(values)]
-        return [before[end] - start for end, start in zip(self._key.ends, before, strict=False)]
+        return list(map(sub, map(before.__getitem__, self._key.ends), before))
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

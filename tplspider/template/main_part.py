@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
-from tplspider.template.page_lines import letters
 from tplspider.template.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
@@ -69,7 +68,8 @@ def find_main_part(
     lines = [
         line
         for line in page_lines
-        if any(not template[n] or n in words_of_own for n in line.elements)
+        if not all(map(template.__getitem__, line.elements))
+        or not words_of_own.isdisjoint(line.elements)
     ]
     leftovers = _leftovers(page, lines, data)
     kept = _kept(page, lines, leftovers, template)
@@ -126,7 +126,7 @@ def _kept(
 
 def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
     """Of each line of the page's own, whether it is a leftover."""
-    sizes = [letters(line.text) for line in lines]
+    sizes = [line.letters for line in lines]
     in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
     is_list = 2 * in_links > sum(sizes)
     weights = [

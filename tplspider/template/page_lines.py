@@ -49,12 +49,13 @@ class Line(NamedTuple):
     link: str
     target: str
     elements: tuple[int, ...]
+    letters: int  # and digits in the text
     linked: float = 0.0  # the share of the text in links
 
     @property
     def size(self) -> int:
         """How much there is of it that another line has hardly by coincidence."""
-        return letters(self.text) + (LINK if self.link else 0)
+        return self.letters + (LINK if self.link else 0)
 
     @property
     def names(self) -> Names:
@@ -91,9 +92,9 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
                 return
             at = (element,)
             if link >= 0:
-                lines.append(Line(text, page.links[link], page.targets[link], at, 1.0))
+                lines.append(Line(text, page.links[link], page.targets[link], at, letters(text), 1.0))
             else:
-                lines.append(Line(text, "", "", at, 0.0))
+                lines.append(Line(text, "", "", at, letters(text), 0.0))
             return
         if _is_links(run):
             start = 0
@@ -161,6 +162,7 @@ def _is_links(run: list[Words]) -> bool:
 def _line(text: str, run: list[Words], link: str, target: str) -> Line:
     elements = tuple(dict.fromkeys(element for _, element, _, _ in run))
     if link:
-        return Line(text, link, target, elements, 1.0)
+        return Line(text, link, target, elements, letters(text), 1.0)
     linked = sum(length for _, _, in_link, length in run if in_link >= 0)
-    return Line(text, link, target, elements, linked / sum(length for _, _, _, length in run))
+    share = linked / sum(length for _, _, _, length in run)
+    return Line(text, link, target, elements, letters(text), share)
