@@ -22,16 +22,21 @@ class TreeMapping:
 
     Identical subtrees map as they stand. Of other elements, the children are aligned in order, so
     that what they have in common weighs most, and only aligned pairs are looked into.
-    *check_time* is called now and then; it may raise an exception to put an end to it.
+    *check_time* is called now and then; it may raise an exception to put an end to it. *inside* are
+    the key page's bags, for mapping it to several pages.
     """
 
     def __init__(
-        self, key: FlatPage, other: FlatPage, check_time: Callable[[], None] | None = None
+        self,
+        key: FlatPage,
+        other: FlatPage,
+        check_time: Callable[[], None] | None = None,
+        inside: SubtreeBags | None = None,
     ) -> None:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
-        self._inside = SubtreeBags(key)
+        self._inside = inside or SubtreeBags(key)
         self._inside_other = SubtreeBags(other)
         self._map(check_time)
 

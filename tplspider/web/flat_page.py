@@ -95,8 +95,9 @@ def kept_tags(tags: Iterable[Any]) -> list[bool]:
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    kept = kept_tags(tags)
-    if not all(kept):
+    left_out = {tag for tag in {*tags} if not (isinstance(tag, str) and tag not in UNCOUNTED)}
+    kept = [tag not in left_out for tag in tags]
+    if left_out:
         for place, parent in enumerate(above[1:], 1):
             if not kept[parent]:
                 kept[place] = False
@@ -179,11 +180,11 @@ def _set_stray_text_apart(page: FlatPage) -> None:
     A date or a bar between tables must not make the part another one, with all that is in it.
     """
     before = [0, *accumulate(map(len, page.texts))]
-    for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
-        if not text or (element and tag not in LAYOUT):
-            continue
+    large = [n for n, end in enumerate(page.ends) if end - n >= _LARGE and page.texts[n]]
+    for element in {0, *large}:
+        text, end = page.texts[element], page.ends[element]
         whole = before[end] - before[element]
-        if is_stray(element, tag, end - element, len(text), whole):
+        if text and is_stray(element, page.tags[element], end - element, len(text), whole):
             page.loose[element] = text
             page.texts[element] = ""
 
@@ -208,18 +209,19 @@ def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
     own, subtrees = vocabulary.own, vocabulary.subtrees
     texts = page.texts
     if not _WHOLE.isdisjoint(page.tags):
-        texts = [
-            " ".join(filter(None, page.texts[element : page.ends[element]]))
-            if tag in _WHOLE
-            else text
-            for element, (tag, text) in enumerate(zip(page.tags, page.texts, strict=True))
-        ]
+        texts = texts[:]
+        for element in [number for number, tag in enumerate(page.tags) if tag in _WHOLE]:
+            texts[element] = " ".join(filter(None, page.texts[element : page.ends[element]]))
     page.own = numbers = [
         own.setdefault((tag, text, link) if text or link else tag, len(own))
         for tag, text, link in zip(page.tags, texts, page.links, strict=True)
     ]
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
-    for element in range(len(numbers) - 1, -1, -1):
-        if inside := page.children[element]:
+    parents = [element for element, inside in enumerate(page.children) if inside]
+    for element in reversed(parents):
+        inside = page.children[element]
+        if len(inside) == 1:  # as half of them have
+            what: tuple[int, ...] = (numbers[element], trees[inside[0]])
+        else:
             what = (numbers[element], *[trees[child] for child in inside])
-            trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
+        trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
