@@ -138,7 +138,9 @@ def _common(  # noqa: PLR0917 - as above
         left = {name: count - before[name] for name, count in found.items()}
         for place in unknown:
             which = names[place]
-            if left.get(which[0], 0) > 0 or any(left.get(n, 0) > 0 for n in which[1:]):
+            if left.get(which[0], 0) > 0 or (
+                len(which) > 1 and any(left.get(n, 0) > 0 for n in which)
+            ):
                 for name in which:
                     left[name] = left.get(name, 0) - 1
                 votes[place] += weight

@@ -92,7 +92,9 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
                 return
             at = (element,)
             if link >= 0:
-                lines.append(Line(text, page.links[link], page.targets[link], at, letters(text), 1.0))
+                lines.append(
+                    Line(text, page.links[link], page.targets[link], at, letters(text), 1.0)
+                )
             else:
                 lines.append(Line(text, "", "", at, letters(text), 0.0))
             return

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
-from tplspider.template.element_names import likeness, name_of
+from tplspider.template.element_names import likeness
 from tplspider.template.subtree_bags import SubtreeBags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.template.element_names import Name
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.web.flat_page import FlatPage, Name
 
 _MOST_PAIRS = 2500
 
@@ -153,14 +152,14 @@ class TreeMapping:
                 for what in self._inside.bag(x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
-            name = name_of(key.elements[x])
+            name = key.name(x)
             like = likenesses.get(name)
             if like is None:
                 like = likenesses[name] = [None] * len(right)
             for j in places:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = likeness(name, name_of(other.elements[right[j]]))
+                    like[j] = weight = likeness(name, other.name(right[j]))
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
@@ -201,7 +200,7 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and likeness(name_of(key.elements[a]), name_of(other.elements[b])) >= 0
+            and likeness(key.name(a), other.name(b)) >= 0
         )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tplspider.web.html import Element
     from tplspider.web.node_texts import NodeTexts
 
+Name = tuple[str | None, str | None]  # id and class of an element
+
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
 _ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
@@ -62,6 +64,15 @@ class FlatPage:
     loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
     own: list[int] = field(default_factory=list)
     subtrees: list[int] = field(default_factory=list)
+    _names: dict[int, Name] = field(default_factory=dict)
+
+    def name(self, element: int) -> Name:
+        """The id and the class of an element, read from the tree when they are asked for."""
+        name = self._names.get(element)
+        if name is None:
+            node = self.elements[element]
+            name = self._names[element] = node.get("id"), node.get("class")
+        return name
 
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:

@@ -48,7 +48,7 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
         tags,
         parents,
         [" ".join(text.split()) if text else "" for text in texts],
-        [" ".join(tail.split()) if tail else "" for tail in tails],
+        [" ".join(tail.split()) if tail and not tail.isspace() else "" for tail in tails],
         list(map(len, texts)),
         list(map(len, tails)),
     )
