@@ -7,13 +7,16 @@ of a page cannot tell of hand-made pages, its lines can.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from tplspider.web.flat_page import FlatPage
 
@@ -21,6 +24,7 @@ _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
 _HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
 _WORD = re.compile(r"\w")
+_LINK_OF = itemgetter(2)  # of some words
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SYLLABLES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -60,58 +64,57 @@ class Line(NamedTuple):
     @property
     def names(self) -> Names:
         """What makes two lines the same, any of these."""
-        if not self.link:
-            return ((self.text, ""),)
-        path, query, _ = self.target.partition("?")
-        if not query and self.link == self.target:
-            return ((self.text, self.link),)
-        # A query may be a session's, or say in which language one came.
-        return tuple({(self.text, where): None for where in (self.link, self.target, path)})
+        return _names(self.text, self.link, self.target) if self.link else ((self.text, ""),)
 
 
-def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double its time
-    page: FlatPage, wanted: Container[str] | None = None
-) -> list[Line]:
-    """The visible lines of a page, in document order; of those with a *wanted* text, if given.
+def page_lines(page: FlatPage) -> list[Line]:
+    """The visible lines of a page, in document order.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
-    lines: list[Line] = []
-    run: list[Words] = []
+    return [
+        _line(page, text, parts, link) for text, parts, link in _rows(page) if _WORD.search(text)
+    ]
 
-    def add_line(parts: list[Words], link: str = "", target: str = "") -> None:
-        text = " ".join([part for part, _, _, _ in parts])
-        if wanted is None or text in wanted:
-            lines.append(_line(text, parts, link, target))
 
-    def end_line() -> None:
-        if len(run) == 1:  # as most of them, and there may be many
-            ((text, element, link, _),) = run
-            run.clear()
-            if wanted is not None and text not in wanted:
-                return
-            at = (element,)
+def line_names(page: FlatPage, wanted: Container[str]) -> Counter[tuple[str, str]]:
+    """The names of the lines of a page that have a *wanted* text, and how often they are there."""
+    names: list[tuple[str, str]] = []
+    for text, _, link in _rows(page):
+        if text in wanted:
             if link >= 0:
-                lines.append(
-                    Line(text, page.links[link], page.targets[link], at, letters(text), 1.0)
-                )
+                names += _names(text, page.links[link], page.targets[link])
             else:
-                lines.append(Line(text, "", "", at, letters(text), 0.0))
-            return
-        if _is_links(run):
-            start = 0
-            while start < len(run):
-                link = run[start][2]
-                end = start + 1
-                while end < len(run) and run[end][2] == link:
-                    end += 1
-                if link >= 0:
-                    add_line(run[start:end], page.links[link], page.targets[link])
-                start = end
-        else:
-            add_line(run)
-        run.clear()
+                names.append((text, ""))
+    return Counter(names)
 
+
+def _names(text: str, link: str, target: str) -> Names:
+    path, query, _ = target.partition("?")
+    if not query and link == target:
+        return ((text, link),)
+    # A query may be a session's, or say in which language one came.
+    return tuple({(text, where): None for where in (link, target, path)})
+
+
+def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
+    """What makes each line: its text, its parts, and the link that it is or -1."""
+    for run in _runs(page):
+        if len(run) == 1:  # as most of them, and there may be many
+            yield run[0][0], run, run[0][2]
+        elif _is_links(run):
+            for link, same in groupby(run, key=_LINK_OF):
+                if link >= 0:
+                    parts = list(same)
+                    yield " ".join([part for part, _, _, _ in parts]), parts, link
+        else:
+            yield " ".join([part for part, _, _, _ in run]), run, -1
+
+
+def _runs(page: FlatPage) -> list[list[Words]]:
+    """The words between two ends of a line, for all lines."""
+    runs: list[list[Words]] = []
+    run: list[Words] = []
     nodes = page.written
     texts, tails, parents = nodes.texts, nodes.tails, nodes.parents
     ends_line = [tag in _ENDS_LINE for tag in nodes.tags]
@@ -123,7 +126,8 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
         while open_nodes and (closing := open_nodes[-1]) != parent:
             open_nodes.pop()
             if run and ends_line[closing]:
-                end_line()
+                runs.append(run)
+                run = []
             # What is after the body is not in it.
             if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
                 length = nodes.tail_lengths[closing]
@@ -140,14 +144,15 @@ def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double i
         if holder < 0:
             continue
         if run and ends_line[place]:
-            end_line()
+            runs.append(run)
+            run = []
         if page.links[holder] and nodes.tags[place] in _LINKS:
             links[place] = holder
         if texts[place]:
             run.append((texts[place], holder, links[place], nodes.text_lengths[place]))
     if run:
-        end_line()
-    return [line for line in lines if _WORD.search(line.text)]
+        runs.append(run)
+    return runs
 
 
 def _is_links(run: list[Words]) -> bool:
@@ -161,10 +166,13 @@ def _is_links(run: list[Words]) -> bool:
     return linked
 
 
-def _line(text: str, run: list[Words], link: str, target: str) -> Line:
-    elements = tuple(dict.fromkeys(element for _, element, _, _ in run))
-    if link:
-        return Line(text, link, target, elements, letters(text), 1.0)
-    linked = sum(length for _, _, in_link, length in run if in_link >= 0)
-    share = linked / sum(length for _, _, _, length in run)
-    return Line(text, link, target, elements, letters(text), share)
+def _line(page: FlatPage, text: str, run: list[Words], link: int) -> Line:
+    elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
+    if link >= 0:
+        where = page.links[link], page.targets[link]
+        return Line(text, *where, elements, letters(text), 1.0)
+    if len(run) == 1:
+        return Line(text, "", "", elements, letters(text), 0.0)
+    linked = sum([length for _, _, in_link, length in run if in_link >= 0])
+    share = linked / sum([length for _, _, _, length in run])
+    return Line(text, "", "", elements, letters(text), share)
