@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import accumulate
-from operator import sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ class ElementTexts:
 
     def __init__(self, key: FlatPage) -> None:
         self._key = key
+        self._inner = [(n, end) for n, end in enumerate(key.ends) if end > n + 1]
         # How much text is directly in an element, and how much in its subtree.
         self.own = [
             min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
@@ -51,7 +51,10 @@ class ElementTexts:
     def sum(self, values: Sequence[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
         before = [0, *accumulate(values)]
-        return list(map(sub, map(before.__getitem__, self._key.ends), before))
+        sums = [*values]
+        for element, end in self._inner:
+            sums[element] = before[end] - before[element]
+        return sums
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

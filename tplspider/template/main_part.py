@@ -87,7 +87,9 @@ def find_main_part(
             continue
         if template[parent] and (kept[element] or not dropped[element]):
             elements.append(element)
-        elif (dropped[element] and not kept[element]) or _is_pilcrow(page, element):
+        elif (dropped[element] and not kept[element]) or (
+            page.links[element] and _is_pilcrow(page, element)
+        ):
             without.append(element)
     return MainPart(page, elements, sorted(words_of_own), without)
 
@@ -146,14 +148,16 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
             leftover[n] = True
     main = [n for n, part in enumerate(parts) if part < 0]
     texts = [n for n in main if lines[n].linked < 0.5]
-    if texts:
+    if not texts:
+        return leftover
+    edges = [n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]
+    short = [n for edge in edges if sum(sizes[n] for n in edge) < SHORT for n in edge]
+    if short:
         # Links of the kind that stands among the texts, too, are entries of a list.
         entries = {_place(page, lines[n]) for n in main if texts[0] < n < texts[-1]}
-        for edge in ([n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]):
-            if sum(sizes[n] for n in edge) < SHORT:
-                for n in edge:
-                    own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
-                    leftover[n] = leftover[n] or not own
+        for n in short:
+            own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
+            leftover[n] = leftover[n] or not own
     return leftover
 
 

@@ -107,11 +107,12 @@ def kept_tags(tags: Iterable[Any]) -> list[bool]:
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
     left_out = {tag for tag in {*tags} if not (isinstance(tag, str) and tag not in UNCOUNTED)}
+    if not left_out:
+        return [True] * len(tags)
     kept = [tag not in left_out for tag in tags]
-    if left_out:
-        for place, parent in enumerate(above[1:], 1):
-            if not kept[parent]:
-                kept[place] = False
+    for place, parent in enumerate(above[1:], 1):
+        if not kept[parent]:
+            kept[place] = False
     return kept
 
 
