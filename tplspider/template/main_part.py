@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
+from tplspider.template.hidden_parts import hidden_elements
 from tplspider.template.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ def find_main_part(
         if not all(map(template.__getitem__, line.elements))
         or not words_of_own.isdisjoint(line.elements)
     ]
+    hidden = hidden_elements(page, lines)
+    if hidden:
+        lines = [line for line in lines if not hidden.issuperset(line.elements)]
+        words_of_own -= hidden
     leftovers = _leftovers(page, lines, data)
     kept = _kept(page, lines, leftovers, template)
     dropped = [0] * len(template)
@@ -85,7 +90,10 @@ def find_main_part(
         parent = page.parents[element]
         if template[element]:
             continue
-        if template[parent] and (kept[element] or not dropped[element]):
+        if element in hidden:
+            if parent not in hidden and not template[parent]:
+                without.append(element)
+        elif template[parent] and (kept[element] or not dropped[element]):
             elements.append(element)
         elif (dropped[element] and not kept[element]) or (
             page.links[element] and _is_pilcrow(page, element)
