@@ -15,13 +15,13 @@ from lxml import etree
 
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
 from tplspider.template.hidden_parts import hidden_elements
+from tplspider.template.main_element import kind_of, main_element, outermost_outside
 from tplspider.template.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
     from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
-MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
 SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
 LINK_WEIGHT = 0.2  # of text in links, where there is other text
 
@@ -143,17 +143,25 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
         size if is_list else size * (1 - (1 - LINK_WEIGHT) * line.linked)
         for size, line in zip(sizes, lines, strict=True)
     ]
-    start, end = _main_element(page, lines, weights)
+    start, end = main_element(page, lines, weights)
     leftover = _contents(page, lines, sizes, data)
+    outside: dict[int, float] = {}  # by part, how much there is in it that is not a leftover
+    linked: dict[int, float] = {}
+    parts = [outermost_outside(page, line.elements[0], start, end) for line in lines]
+    for n, part in enumerate(parts):
+        if not leftover[n]:
+            outside[part] = outside.get(part, 0) + weights[n]
+            linked[part] = linked.get(part, 0) + weights[n] * lines[n].linked
+    for n, part in enumerate(parts):
+        if leftover[n] or part < 0 or outside[part] >= SHORT:
+            continue
+        # Beside a list, some words may introduce it. A heading is that of what comes after it:
+        # after the main part, that of leftovers.
+        if is_list and 2 * linked[part] <= outside[part]:
+            continue
+        leftover[n] = part > start or not _in_heading(page, lines[n])
     if is_list:
         return leftover
-    outside: dict[int, float] = {}
-    parts = [_outermost_outside(page, line.elements[0], start, end) for line in lines]
-    for part, weight in zip(parts, weights, strict=True):
-        outside[part] = outside.get(part, 0) + weight
-    for n, line in enumerate(lines):
-        if parts[n] >= 0 and outside[parts[n]] < SHORT and not _in_heading(page, line):
-            leftover[n] = True
     main = [n for n, part in enumerate(parts) if part < 0]
     texts = [n for n in main if lines[n].linked < 0.5]
     if not texts:
@@ -172,7 +180,7 @@ def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]
 def _place(page: FlatPage, line: Line) -> tuple[object, ...]:
     """What a line stands in: its element and the one around it, by tag and class."""
     element = line.elements[0]
-    return line.linked >= 0.5, _kind(page, element), _kind(page, max(page.parents[element], 0))
+    return line.linked >= 0.5, kind_of(page, element), kind_of(page, max(page.parents[element], 0))
 
 
 def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
@@ -190,39 +198,6 @@ def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[in
             near = lines[max(n - 1, 0) : n + 2]
             leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
     return leftover
-
-
-def _main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tuple[int, int]:
-    """Where the main part is: the element that has most of the text, from the top down."""
-    inside = [0.0] * len(page.tags)
-    for line, weight in zip(lines, weights, strict=True):
-        inside[line.elements[0]] += weight
-    for element in range(len(inside) - 1, 0, -1):
-        inside[page.parents[element]] += inside[element]
-    main = 0
-    while inside[main] > 0:
-        children = [child for child in page.children[main] if inside[child]]
-        best = max(children, key=lambda child: inside[child], default=main)
-        if best == main or inside[best] < MAIN_SHARE * inside[main]:
-            break
-        if any(child != best and _kind(page, child) == _kind(page, best) for child in children):
-            break  # one of several of its kind: an entry, a paragraph
-        main = best
-    return main, page.ends[main]
-
-
-def _kind(page: FlatPage, element: int) -> tuple[str, str | None]:
-    return page.tags[element], page.elements[element].get("class")
-
-
-def _outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
-    """The largest element round one that does not hold the main part; -1 in the main part."""
-    if start <= element < end:
-        return -1
-    found = element
-    while (parent := page.parents[found]) >= 0 and not parent <= start < page.ends[parent]:
-        found = parent
-    return found
 
 
 def _in_heading(page: FlatPage, line: Line) -> bool:
