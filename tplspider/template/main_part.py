@@ -90,14 +90,14 @@ def find_main_part(
         parent = page.parents[element]
         if template[element]:
             continue
-        if element in hidden:
-            if parent not in hidden and not template[parent]:
-                without.append(element)
-        elif template[parent] and (kept[element] or not dropped[element]):
+        gone = (
+            element in hidden
+            or (dropped[element] and not kept[element])
+            or (page.links[element] and _is_pilcrow(page, element))
+        )
+        if template[parent] and not gone:
             elements.append(element)
-        elif (dropped[element] and not kept[element]) or (
-            page.links[element] and _is_pilcrow(page, element)
-        ):
+        elif gone and not template[parent]:
             without.append(element)
     return MainPart(page, elements, sorted(words_of_own), without)
 
