@@ -96,7 +96,11 @@ class TreeMapping:
         return pairs
 
     def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
-        weights = self._weights(left, right)
+        same = self._same_children(left, right)
+        if _is_forced(same):
+            pairs = [(x, right[places[0]]) for x, places in zip(left, same, strict=True) if places]
+            return [pair for pair in pairs if self._weighs(*pair)]
+        weights = self._weights(left, right, same)
         if not any(weights):
             return []
         # The most that the children from i and from j on can weigh together, for all i and j.
@@ -129,22 +133,45 @@ class TreeMapping:
                 j += 1
         return pairs
 
-    def _weights(self, left: list[int], right: list[int]) -> list[dict[int, float]]:
+    def _same_children(self, left: list[int], right: list[int]) -> list[list[int]]:
+        """For each child on the left, where on the right there are children that are the same."""
+        key, other = self.key, self.other
+        ours = {key.own[x] for x in left}
+        alike: dict[int | tuple[str, str, str], list[int]] = {}
+        for j, y in enumerate(right):
+            if other.own[y] in ours:
+                alike.setdefault(other.own[y], []).append(j)
+            if other.links[y]:
+                alike.setdefault(_place(other, y), []).append(j)
+        return [
+            # The same link may be so by what it is and by where it leads.
+            sorted({*alike.get(key.own[x], ()), *alike.get(_place(key, x), ())})
+            if key.links[x]
+            else alike.get(key.own[x], [])
+            for x in left
+        ]
+
+    def _weighs(self, x: int, y: int) -> bool:
+        """Whether two children that are the same can be aligned."""
+        key, other = self.key, self.other
+        like = likeness(key.name(x), other.name(y))
+        return like >= 0 or (key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1)
+
+    def _weights(
+        self, left: list[int], right: list[int], same: list[list[int]]
+    ) -> list[dict[int, float]]:
         """For each child on the left, about how many elements map if it is aligned with one on the
         right; only those it can be aligned with.
         """
         key, other = self.key, self.other
-        alike, inside = self._index(left, right)
+        inside = self._index(right, {j for places in same for j in places})
         theirs = [other.subtrees[y] for y in right]
         likenesses: dict[Name, list[float | None]] = {}
         weights = []
-        for x in left:
+        for x, alike in zip(left, same, strict=True):
             row: dict[int, float] = {}
             weights.append(row)
-            places = alike.get(key.own[x], [])
-            if key.links[x]:
-                places = [*places, *alike.get(_place(key, x), [])]
-            if not places:
+            if not alike:
                 continue
             subtree, size = key.subtrees[x], key.ends[x] - x
             shared: dict[int, int] = {}
@@ -156,7 +183,7 @@ class TreeMapping:
             like = likenesses.get(name)
             if like is None:
                 like = likenesses[name] = [None] * len(right)
-            for j in places:
+            for j in alike:
                 weight = like[j]
                 if weight is None:
                     like[j] = weight = likeness(name, other.name(right[j]))
@@ -166,25 +193,16 @@ class TreeMapping:
                     row[j] = (shared[j] + 1 if j in shared else 1) + weight
         return weights
 
-    def _index(
-        self, left: list[int], right: list[int]
-    ) -> tuple[dict[int | tuple[str, str, str], list[int]], dict[int, list[int]]]:
-        """Which children on the right are a thing that is on the left, and what is inside them."""
+    def _index(self, right: list[int], places: set[int]) -> dict[int, list[int]]:
+        """What is inside some of the children on the right, and in which of them."""
         other = self.other
-        ours = {self.key.own[x] for x in left}
-        alike: dict[int | tuple[str, str, str], list[int]] = {}
         inside: dict[int, list[int]] = {}
-        for j, y in enumerate(right):
-            if other.own[y] in ours:
-                alike.setdefault(other.own[y], []).append(j)
-            elif not other.links[y]:
-                continue
-            if other.links[y]:
-                alike.setdefault(_place(other, y), []).append(j)
+        for j in places:
+            y = right[j]
             if other.ends[y] > y + 1:
                 for own in self._inside_other.bag(y):
                     inside.setdefault(own, []).append(j)
-        return alike, inside
+        return inside
 
     def _same(self, a: int, b: int) -> bool:
         """Whether two links with the same tag have the same text and lead to the same place."""
@@ -202,6 +220,17 @@ class TreeMapping:
             and (key.own[a] == other.own[b] or self._same(a, b))
             and likeness(key.name(a), other.name(b)) >= 0
         )
+
+
+def _is_forced(same: list[list[int]]) -> bool:
+    """Whether each has one place at most, in order: then there is one way to align them."""
+    last = -1
+    for places in same:
+        if places:
+            if len(places) > 1 or places[0] <= last:
+                return False
+            last = places[0]
+    return True
 
 
 def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
