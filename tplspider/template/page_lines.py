@@ -116,13 +116,16 @@ def _runs(page: FlatPage) -> list[list[Words]]:
     runs: list[list[Words]] = []
     run: list[Words] = []
     nodes = page.written
-    texts, tails, parents = nodes.texts, nodes.tails, nodes.parents
+    tails, tags, page_links = nodes.tails, nodes.tags, page.links
     ends_line = [tag in _ENDS_LINE for tag in nodes.tags]
     # Of each node, the element and the link that words in it are in; -1 if they are not shown.
     holders = [-1 if tag in _HIDDEN else n for tag, n in zip(nodes.tags, page.numbers, strict=True)]
     links = [-1] * len(holders)
     open_nodes: list[int] = []
-    for place, parent in enumerate([*parents, -1]):
+    # After the last node one that is in none of them.
+    for place, (parent, text) in enumerate(
+        zip([*nodes.parents, -1], [*nodes.texts, ""], strict=True)
+    ):
         while open_nodes and (closing := open_nodes[-1]) != parent:
             open_nodes.pop()
             if run and ends_line[closing]:
@@ -146,10 +149,10 @@ def _runs(page: FlatPage) -> list[list[Words]]:
         if run and ends_line[place]:
             runs.append(run)
             run = []
-        if page.links[holder] and nodes.tags[place] in _LINKS:
+        if page_links[holder] and tags[place] in _LINKS:
             links[place] = holder
-        if texts[place]:
-            run.append((texts[place], holder, links[place], nodes.text_lengths[place]))
+        if text:
+            run.append((text, holder, links[place], nodes.text_lengths[place]))
     if run:
         runs.append(run)
     return runs
@@ -167,7 +170,10 @@ def _is_links(run: list[Words]) -> bool:
 
 
 def _line(page: FlatPage, text: str, run: list[Words], link: int) -> Line:
-    elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
+    if len(run) == 1:
+        elements: tuple[int, ...] = (run[0][1],)
+    else:
+        elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
     if link >= 0:
         where = page.links[link], page.targets[link]
         return Line(text, *where, elements, letters(text), 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
@@ -37,6 +38,7 @@ class TreeMapping:
         self.mapped = [-1] * len(key.tags)
         self._inside = inside or SubtreeBags(key)
         self._inside_other = SubtreeBags(other)
+        self._likenesses: dict[tuple[Name, Name], float] = {}
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
@@ -154,8 +156,9 @@ class TreeMapping:
     def _weighs(self, x: int, y: int) -> bool:
         """Whether two children that are the same can be aligned."""
         key, other = self.key, self.other
-        like = likeness(key.name(x), other.name(y))
-        return like >= 0 or (key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1)
+        return self._like(key.name(x), other.name(y)) >= 0 or (
+            key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1
+        )
 
     def _weights(
         self, left: list[int], right: list[int], same: list[list[int]]
@@ -186,7 +189,7 @@ class TreeMapping:
             for j in alike:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = likeness(name, other.name(right[j]))
+                    like[j] = weight = self._like(name, other.name(right[j]))
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
@@ -218,19 +221,24 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and likeness(key.name(a), other.name(b)) >= 0
+            and self._like(key.name(a), other.name(b)) >= 0
         )
+
+    def _like(self, ours: Name, theirs: Name) -> float:
+        """How much names speak for a pair; a page has the same pairs of names many times."""
+        names = ours, theirs
+        found = self._likenesses.get(names)
+        if found is None:
+            found = self._likenesses[names] = likeness(ours, theirs)
+        return found
 
 
 def _is_forced(same: list[list[int]]) -> bool:
     """Whether each has one place at most, in order: then there is one way to align them."""
-    last = -1
-    for places in same:
-        if places:
-            if len(places) > 1 or places[0] <= last:
-                return False
-            last = places[0]
-    return True
+    if any(len(places) > 1 for places in same):
+        return False
+    first = [places[0] for places in same if places]
+    return all(a < b for a, b in pairwise(first))
 
 
 def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
