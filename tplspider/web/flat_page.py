@@ -101,12 +101,16 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
 
 def kept_tags(tags: Iterable[Any]) -> list[bool]:
     """Which tags are those of elements that count."""
-    return [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+    return [_counts(tag) for tag in tags]
+
+
+def _counts(tag: Any) -> bool:
+    return isinstance(tag, str) and tag not in UNCOUNTED
 
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    left_out = {tag for tag in {*tags} if not (isinstance(tag, str) and tag not in UNCOUNTED)}
+    left_out = {tag for tag in {*tags} if not _counts(tag)}
     if not left_out:
         return [True] * len(tags)
     kept = [tag not in left_out for tag in tags]
