@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tplspider.web.html import Element
-
-Name = tuple[str | None, str | None]  # id and class
-
-
-def name_of(element: Element) -> Name:
-    """The id and the class of an element."""
-    return element.get("id"), element.get("class")
+    from tplspider.web.flat_page import Name
 
 
 def likeness(ours: Name, theirs: Name) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ class ElementTexts:
 
     def __init__(self, key: FlatPage) -> None:
         self._key = key
+        self._inner = [(n, end) for n, end in enumerate(key.ends) if end > n + 1]
         # How much text is directly in an element, and how much in its subtree.
         self.own = [
             min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
@@ -35,7 +37,7 @@ class ElementTexts:
         ]
         self.inside = self.sum(self.own)
         # Whether there is a word in that, not numbers or signs alone.
-        self.words = [_WORD.search(text) is not None if text else False for text in key.texts]
+        self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
         classes = [element.get("class") for element in key.elements]
         self.named = [
             name is not None or element.get("id") is not None
@@ -43,15 +45,16 @@ class ElementTexts:
         ]
         # Siblings with the same tag and class are of one kind.
         self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
-        counts: dict[tuple[int, str, str | None], int] = {}
-        for kind in self.kinds:
-            counts[kind] = counts.get(kind, 0) + 1
+        counts = Counter(self.kinds)
         self.alone = [counts[kind] == 1 for kind in self.kinds]
 
     def sum(self, values: Sequence[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
         before = [0, *accumulate(values)]
-        return [before[end] - start for end, start in zip(self._key.ends, before, strict=False)]
+        sums = [*values]
+        for element, end in self._inner:
+            sums[element] = before[end] - before[element]
+        return sums
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

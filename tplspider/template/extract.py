@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -17,8 +16,9 @@ from tplspider.template.element_paths import element_paths
 from tplspider.template.line_evidence import has_lines
 from tplspider.template.main_part import find_main_part
 from tplspider.template.page_level import main_text_of_page
-from tplspider.template.page_lines import page_lines
+from tplspider.template.page_lines import line_names, page_lines
 from tplspider.template.page_title import page_title, title_of
+from tplspider.template.subtree_bags import SubtreeBags
 from tplspider.template.text_lines import lines_of_parts
 from tplspider.template.tree_mapping import TreeMapping
 from tplspider.template.vote import vote
@@ -26,6 +26,7 @@ from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.web.html import find_all, parse_html, top_level
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
     from tplspider.template.page_lines import Line
@@ -114,7 +115,7 @@ def _with_evidence(key: PageSource, comparison: Comparison) -> PageTemplate:
     is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
     found.main_text = found.content_text if is_all else "\n".join(main.lines())
     # The last things: they change the tree.
-    found.main_html = main.take_html()
+    found.main_html = found.content_html if is_all else main.take_html()
     found.template_html = without_parts(flat, outermost, loose)
     return found
 
@@ -182,6 +183,7 @@ def _compare(
     flat = flatten(parse_html(key.html), key.url, vocabulary)
     lines = page_lines(flat)
     wanted = {line.text for line in lines}
+    inside = SubtreeBags(flat)
     mappings: list[list[int]] = []
     found_lines: list[Counter[tuple[str, str]]] = []
     others: list[FlatPage] = []
@@ -195,7 +197,7 @@ def _compare(
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
         other = flatten(parse_html(page.html), page.url, vocabulary)
-        mapping = TreeMapping(flat, other, check_time).mapped
+        mapping = TreeMapping(flat, other, check_time, inside).mapped
         is_copy = (
             len(other.tags) == len(flat.tags) and min(mapping) == 0 and other.loose == flat.loose
         )
@@ -203,7 +205,7 @@ def _compare(
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             spare -= 1
             continue
-        names = Counter(name for line in page_lines(other, wanted) for name in line.names)
+        names = line_names(other, wanted)
         if not any(counterpart > 0 for counterpart in mapping) and not has_lines(lines, names):
             logger.info("%s has nothing in common with the key page: left out", page.url)
             spare -= 1

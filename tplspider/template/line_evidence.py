@@ -11,7 +11,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
-from tplspider.template.page_lines import letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +42,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     are not, most of them. Lines in one element cannot be told apart: "Home page" under the name
     of the site is lost in it.
     """
-    known = [all(template[element] for element in line.elements) for line in lines]
+    known = [all(map(template.__getitem__, line.elements)) for line in lines]
     if all(known):
         return []
     names = [line.names for line in lines]
@@ -62,7 +61,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
             continue
         accepted = common[place] and (in_row[place] or line.link != "" or place in entries)
         into = own if not accepted else rows if in_row[place] else links
-        size = letters(line.text) * (-1 if accepted else OUTWEIGH)
+        size = line.letters * (-1 if accepted else OUTWEIGH)
         for element in line.elements:
             into[element] = 1
             balance[element] += size
@@ -136,13 +135,14 @@ def _common(  # noqa: PLR0917 - as above
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, found, weight in zip(others, found_lines, weights, strict=True):
-        left = found.copy()
-        left.subtract(before)
+        left = {name: count - before[name] for name, count in found.items()}
         for place in unknown:
             which = names[place]
-            if any(left.get(n, 0) > 0 for n in which):
+            if left.get(which[0], 0) > 0 or (
+                len(which) > 1 and any(left.get(n, 0) > 0 for n in which)
+            ):
                 for name in which:
-                    left[name] -= 1
+                    left[name] = left.get(name, 0) - 1
                 votes[place] += weight
                 voters[place] += 1
             elif lines[place].target != other.url:
@@ -182,7 +182,7 @@ def drop_sandwiched(
     have; but template stands before the page's own and after it.
     Returned are elements that stay template for what is in them, and whose words are dropped.
     """
-    known = [all(template[element] for element in line.elements) for line in lines]
+    known = [all(map(template.__getitem__, line.elements)) for line in lines]
     dropped, kept = [0] * len(template), [0] * len(template)
     start = 0
     while start < len(lines):

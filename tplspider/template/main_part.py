@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
-from tplspider.template.page_lines import letters
+from tplspider.template.hidden_parts import hidden_elements
+from tplspider.template.main_element import kind_of, main_element, outermost_outside
 from tplspider.template.text_lines import lines_of_parts
 
 if TYPE_CHECKING:
     from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
-MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
 SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
 LINK_WEIGHT = 0.2  # of text in links, where there is other text
 
@@ -69,8 +69,13 @@ def find_main_part(
     lines = [
         line
         for line in page_lines
-        if any(not template[n] or n in words_of_own for n in line.elements)
+        if not all(map(template.__getitem__, line.elements))
+        or not words_of_own.isdisjoint(line.elements)
     ]
+    hidden = hidden_elements(page, lines)
+    if hidden:
+        lines = [line for line in lines if not hidden.issuperset(line.elements)]
+        words_of_own -= hidden
     leftovers = _leftovers(page, lines, data)
     kept = _kept(page, lines, leftovers, template)
     dropped = [0] * len(template)
@@ -85,9 +90,14 @@ def find_main_part(
         parent = page.parents[element]
         if template[element]:
             continue
-        if template[parent] and (kept[element] or not dropped[element]):
+        gone = (
+            element in hidden
+            or (dropped[element] and not kept[element])
+            or (page.links[element] and _is_pilcrow(page, element))
+        )
+        if template[parent] and not gone:
             elements.append(element)
-        elif (dropped[element] and not kept[element]) or _is_pilcrow(page, element):
+        elif gone and not template[parent]:
             without.append(element)
     return MainPart(page, elements, sorted(words_of_own), without)
 
@@ -126,41 +136,51 @@ def _kept(
 
 def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
     """Of each line of the page's own, whether it is a leftover."""
-    sizes = [letters(line.text) for line in lines]
+    sizes = [line.letters for line in lines]
     in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
     is_list = 2 * in_links > sum(sizes)
     weights = [
         size if is_list else size * (1 - (1 - LINK_WEIGHT) * line.linked)
         for size, line in zip(sizes, lines, strict=True)
     ]
-    start, end = _main_element(page, lines, weights)
+    start, end = main_element(page, lines, weights)
     leftover = _contents(page, lines, sizes, data)
+    outside: dict[int, float] = {}  # by part, how much there is in it that is not a leftover
+    linked: dict[int, float] = {}
+    parts = [outermost_outside(page, line.elements[0], start, end) for line in lines]
+    for n, part in enumerate(parts):
+        if not leftover[n]:
+            outside[part] = outside.get(part, 0) + weights[n]
+            linked[part] = linked.get(part, 0) + weights[n] * lines[n].linked
+    for n, part in enumerate(parts):
+        if leftover[n] or part < 0 or outside[part] >= SHORT:
+            continue
+        # Beside a list, some words may introduce it. A heading is that of what comes after it:
+        # after the main part, that of leftovers.
+        if is_list and 2 * linked[part] <= outside[part]:
+            continue
+        leftover[n] = part > start or not _in_heading(page, lines[n])
     if is_list:
         return leftover
-    outside: dict[int, float] = {}
-    parts = [_outermost_outside(page, line.elements[0], start, end) for line in lines]
-    for part, weight in zip(parts, weights, strict=True):
-        outside[part] = outside.get(part, 0) + weight
-    for n, line in enumerate(lines):
-        if parts[n] >= 0 and outside[parts[n]] < SHORT and not _in_heading(page, line):
-            leftover[n] = True
     main = [n for n, part in enumerate(parts) if part < 0]
     texts = [n for n in main if lines[n].linked < 0.5]
-    if texts:
+    if not texts:
+        return leftover
+    edges = [n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]
+    short = [n for edge in edges if sum(sizes[n] for n in edge) < SHORT for n in edge]
+    if short:
         # Links of the kind that stands among the texts, too, are entries of a list.
         entries = {_place(page, lines[n]) for n in main if texts[0] < n < texts[-1]}
-        for edge in ([n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]):
-            if sum(sizes[n] for n in edge) < SHORT:
-                for n in edge:
-                    own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
-                    leftover[n] = leftover[n] or not own
+        for n in short:
+            own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
+            leftover[n] = leftover[n] or not own
     return leftover
 
 
 def _place(page: FlatPage, line: Line) -> tuple[object, ...]:
     """What a line stands in: its element and the one around it, by tag and class."""
     element = line.elements[0]
-    return line.linked >= 0.5, _kind(page, element), _kind(page, max(page.parents[element], 0))
+    return line.linked >= 0.5, kind_of(page, element), kind_of(page, max(page.parents[element], 0))
 
 
 def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
@@ -178,39 +198,6 @@ def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[in
             near = lines[max(n - 1, 0) : n + 2]
             leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
     return leftover
-
-
-def _main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tuple[int, int]:
-    """Where the main part is: the element that has most of the text, from the top down."""
-    inside = [0.0] * len(page.tags)
-    for line, weight in zip(lines, weights, strict=True):
-        inside[line.elements[0]] += weight
-    for element in range(len(inside) - 1, 0, -1):
-        inside[page.parents[element]] += inside[element]
-    main = 0
-    while inside[main] > 0:
-        children = [child for child in page.children[main] if inside[child]]
-        best = max(children, key=lambda child: inside[child], default=main)
-        if best == main or inside[best] < MAIN_SHARE * inside[main]:
-            break
-        if any(child != best and _kind(page, child) == _kind(page, best) for child in children):
-            break  # one of several of its kind: an entry, a paragraph
-        main = best
-    return main, page.ends[main]
-
-
-def _kind(page: FlatPage, element: int) -> tuple[str, str | None]:
-    return page.tags[element], page.elements[element].get("class")
-
-
-def _outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
-    """The largest element round one that does not hold the main part; -1 in the main part."""
-    if start <= element < end:
-        return -1
-    found = element
-    while (parent := page.parents[found]) >= 0 and not parent <= start < page.ends[parent]:
-        found = parent
-    return found
 
 
 def _in_heading(page: FlatPage, line: Line) -> bool:

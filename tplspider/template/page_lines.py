@@ -7,22 +7,24 @@ of a page cannot tell of hand-made pages, its lines can.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
-from tplspider.web.html import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
 
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
 _HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
 _WORD = re.compile(r"\w")
+_LINK_OF = itemgetter(2)  # of some words
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SYLLABLES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -34,6 +36,8 @@ def letters(text: str) -> int:
     return sum(map(str.isalnum, text)) + 2 * len(_SYLLABLES.findall(text))
 
 
+# Some words, the element they are directly in, the link that is in or -1, and their length.
+Words = tuple[str, int, int, int]
 Names = tuple[tuple[str, str], ...]  # of a line
 
 LINK = 5  # letters that a link to the same place is worth, beside its own
@@ -49,121 +53,115 @@ class Line(NamedTuple):
     link: str
     target: str
     elements: tuple[int, ...]
+    letters: int  # and digits in the text
     linked: float = 0.0  # the share of the text in links
 
     @property
     def size(self) -> int:
         """How much there is of it that another line has hardly by coincidence."""
-        return letters(self.text) + (LINK if self.link else 0)
+        return self.letters + (LINK if self.link else 0)
 
     @property
     def names(self) -> Names:
         """What makes two lines the same, any of these."""
-        if not self.link:
-            return ((self.text, ""),)
-        path, query, _ = self.target.partition("?")
-        if not query and self.link == self.target:
-            return ((self.text, self.link),)
-        # A query may be a session's, or say in which language one came.
-        return tuple({(self.text, where): None for where in (self.link, self.target, path)})
+        return _names(self.text, self.link, self.target) if self.link else ((self.text, ""),)
 
 
-def page_lines(  # noqa: PLR0915 - one walk; functions of its own would double its time
-    page: FlatPage, wanted: Container[str] | None = None
-) -> list[Line]:
-    """The visible lines of a page, in document order; of those with a *wanted* text, if given.
+def page_lines(page: FlatPage) -> list[Line]:
+    """The visible lines of a page, in document order.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
-    lines: list[Line] = []
-    run: list[tuple[str, int, int]] = []  # (text, the element it is directly in, the link or -1)
+    return [
+        _line(page, text, parts, link) for text, parts, link in _rows(page) if _WORD.search(text)
+    ]
 
-    def add_line(parts: list[tuple[str, int, int]], link: str = "", target: str = "") -> None:
-        text = fold(" ".join([part for part, _, _ in parts]))
-        if wanted is None or text in wanted:
-            lines.append(_line(text, parts, link, target))
 
-    def end_line() -> None:
-        if len(run) == 1:  # as most of them, and there may be many
-            ((text, element, link),) = run
-            run.clear()
-            text = " ".join(text.split())
-            if wanted is not None and text not in wanted:
-                return
-            at = (element,)
+def line_names(page: FlatPage, wanted: Container[str]) -> Counter[tuple[str, str]]:
+    """The names of the lines of a page that have a *wanted* text, and how often they are there."""
+    names: list[tuple[str, str]] = []
+    for text, _, link in _rows(page):
+        if text in wanted:
             if link >= 0:
-                lines.append(Line(text, page.links[link], page.targets[link], at, 1.0))
+                names += _names(text, page.links[link], page.targets[link])
             else:
-                lines.append(Line(text, "", "", at, 0.0))
-            return
-        if _is_links(run):
-            start = 0
-            while start < len(run):
-                link = run[start][2]
-                end = start + 1
-                while end < len(run) and run[end][2] == link:
-                    end += 1
+                names.append((text, ""))
+    return Counter(names)
+
+
+def _names(text: str, link: str, target: str) -> Names:
+    path, query, _ = target.partition("?")
+    if not query and link == target:
+        return ((text, link),)
+    # A query may be a session's, or say in which language one came.
+    return tuple({(text, where): None for where in (link, target, path)})
+
+
+def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
+    """What makes each line: its text, its parts, and the link that it is or -1."""
+    for run in _runs(page):
+        if len(run) == 1:  # as most of them, and there may be many
+            yield run[0][0], run, run[0][2]
+        elif _is_links(run):
+            for link, same in groupby(run, key=_LINK_OF):
                 if link >= 0:
-                    add_line(run[start:end], page.links[link], page.targets[link])
-                start = end
+                    parts = list(same)
+                    yield " ".join([part for part, _, _, _ in parts]), parts, link
         else:
-            add_line(run)
-        run.clear()
+            yield " ".join([part for part, _, _, _ in run]), run, -1
 
-    body = page.elements[0]
-    elements, parents = page.elements, page.parents
-    count, following = len(elements), 0  # elements stand in document order, as the nodes do
-    # Each node with its text, and its tail once the next node is not inside it any more.
-    stack: list[tuple[Element, int, bool, int, int]] = []
-    holder, link = 0, -1
 
-    def close() -> None:
-        nonlocal holder, link
-        closing, _, ends_line, holder, link = stack.pop()
-        if ends_line and run:
-            end_line()
-        tail = closing.tail if stack else None  # what is after the body is not in it
-        if tail and holder >= 0 and not tail.isspace():
-            run.append((tail, holder, link))
-
-    for node in body.iter():
-        number = -1
-        if following < count and elements[following] is node:
-            number = following
-            following += 1
-            parent = parents[number]
-            while stack and stack[-1][1] != parent:
-                close()
-        else:
-            around = node.getparent()
-            while stack[-1][0] is not around:
-                close()
-        tag = node.tag
-        ends_line = tag in _ENDS_LINE
-        stack.append((node, number, ends_line, holder, link))
+def _runs(page: FlatPage) -> list[list[Words]]:
+    """The words between two ends of a line, for all lines."""
+    runs: list[list[Words]] = []
+    run: list[Words] = []
+    nodes = page.written
+    tails, tags, page_links = nodes.tails, nodes.tags, page.links
+    ends_line = [tag in _ENDS_LINE for tag in nodes.tags]
+    # Of each node, the element and the link that words in it are in; -1 if they are not shown.
+    holders = [-1 if tag in _HIDDEN else n for tag, n in zip(nodes.tags, page.numbers, strict=True)]
+    links = [-1] * len(holders)
+    open_nodes: list[int] = []
+    # After the last node one that is in none of them.
+    for place, (parent, text) in enumerate(
+        zip([*nodes.parents, -1], [*nodes.texts, ""], strict=True)
+    ):
+        while open_nodes and (closing := open_nodes[-1]) != parent:
+            open_nodes.pop()
+            if run and ends_line[closing]:
+                runs.append(run)
+                run = []
+            # What is after the body is not in it.
+            if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
+                length = nodes.tail_lengths[closing]
+                run.append((tails[closing], holders[around], links[around], length))
+        if place == len(holders):
+            break
+        open_nodes.append(place)
+        if parent >= 0:
+            if holders[parent] < 0:
+                holders[place] = -1
+                continue
+            links[place] = links[parent]
+        holder = holders[place]
         if holder < 0:
             continue
-        holder = number if tag not in _HIDDEN else -1
-        if holder < 0:
-            continue
-        if ends_line and run:
-            end_line()
-        if tag in _LINKS and page.links[holder]:
-            link = holder
-        text = node.text
-        if text and not text.isspace():
-            run.append((text, holder, link))
-    while stack:
-        close()
+        if run and ends_line[place]:
+            runs.append(run)
+            run = []
+        if page_links[holder] and tags[place] in _LINKS:
+            links[place] = holder
+        if text:
+            run.append((text, holder, links[place], nodes.text_lengths[place]))
     if run:
-        end_line()
-    return [line for line in lines if _WORD.search(line.text)]
+        runs.append(run)
+    return runs
 
 
-def _is_links(run: list[tuple[str, int, int]]) -> bool:
+def _is_links(run: list[Words]) -> bool:
     """Whether there are links, and no words beside them."""
     linked = False
-    for text, _, link in run:
+    for text, _, link, _ in run:
         if link >= 0:
             linked = True
         elif _WORD.search(text):
@@ -171,9 +169,16 @@ def _is_links(run: list[tuple[str, int, int]]) -> bool:
     return linked
 
 
-def _line(text: str, run: list[tuple[str, int, int]], link: str, target: str) -> Line:
-    elements = tuple(dict.fromkeys(element for _, element, _ in run))
-    if link:
-        return Line(text, link, target, elements, 1.0)
-    linked = sum(len(part) for part, _, in_link in run if in_link >= 0)
-    return Line(text, link, target, elements, linked / sum(len(part) for part, _, _ in run))
+def _line(page: FlatPage, text: str, run: list[Words], link: int) -> Line:
+    if len(run) == 1:
+        elements: tuple[int, ...] = (run[0][1],)
+    else:
+        elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
+    if link >= 0:
+        where = page.links[link], page.targets[link]
+        return Line(text, *where, elements, letters(text), 1.0)
+    if len(run) == 1:
+        return Line(text, "", "", elements, letters(text), 0.0)
+    linked = sum([length for _, _, in_link, length in run if in_link >= 0])
+    share = linked / sum([length for _, _, _, length in run])
+    return Line(text, "", "", elements, letters(text), share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tplspider.template.text_lines import text_lines
@@ -23,7 +24,11 @@ _BETWEEN = re.compile(
 
 def title_of(page: FlatPage) -> str:
     """The title of a page as it is written."""
-    titles = find_all(page.elements[0], "title")
+    body = page.elements[0]
+    # In the head first: to come by a title, lxml looks through all of the page for the next.
+    heads = body.getroottree().getroot().iterchildren("head")
+    in_head = (title for head in heads for title in head.iter("title"))
+    titles = chain(in_head, find_all(body, "title"))
     return next((text for title in titles if (text := fold(_TEXT(title)))), "")
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
 _SAMPLE = 512
+_COMMONEST = 2  # the rarity of the largest sample
 
 
 class SubtreeBags:
@@ -26,7 +27,7 @@ class SubtreeBags:
             page = self._page
             start, end = element + 1, page.ends[element]
             rarity = ((end - start) // _SAMPLE).bit_length()
-            if rarity > 1:
+            if rarity >= _COMMONEST:
                 places = self._sample(rarity)
                 first = bisect_left(places, start)
                 inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
@@ -38,8 +39,9 @@ class SubtreeBags:
     def _sample(self, rarity: int) -> list[int]:
         """The elements that are taken for a sample of one in 2 ** *rarity*."""
         if rarity not in self._samples:
+            own = self._page.own
             mask = (1 << rarity) - 1
-            self._samples[rarity] = [
-                x for x, own in enumerate(self._page.own) if not (own * 2654435761 >> 16) & mask
-            ]
+            # A larger sample has all that a smaller one has.
+            larger = self._sample(rarity - 1) if rarity > _COMMONEST else range(len(own))
+            self._samples[rarity] = [x for x in larger if not (own[x] * 2654435761 >> 16) & mask]
         return self._samples[rarity]

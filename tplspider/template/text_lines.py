@@ -76,6 +76,7 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
         else:
             line.append(text)
 
+    # What most of the texts are, words of a part, is added in the walk itself.
     walk = etree.iterwalk(top, events=("start", "end", "comment", "pi"))
     around = _around(parts, loose)
     for event, node in walk:
@@ -96,7 +97,10 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             if node in parts:
                 inside += 1
             if text := node.text:
-                add(text, node)
+                if inside and not hidden and not preformatted:
+                    line.append(text)
+                else:
+                    add(text, node)
         elif event == "end":
             if tag in _NOT_PLAIN:
                 if preformatted and tag in _PREFORMATTED:
@@ -110,7 +114,10 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             if tag in BLOCKS and line:
                 end_line()
             if node is not top and (tail := node.tail):
-                add(tail, None if inside else node.getparent())
+                if inside and not hidden and not preformatted:
+                    line.append(tail)
+                else:
+                    add(tail, None if inside else node.getparent())
         else:
             add(node.tail, node.getparent())
     end_line()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
-from tplspider.template.element_names import likeness, name_of
+from tplspider.template.element_names import likeness
 from tplspider.template.subtree_bags import SubtreeBags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.template.element_names import Name
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.web.flat_page import FlatPage, Name
 
 _MOST_PAIRS = 2500
 
@@ -22,17 +22,23 @@ class TreeMapping:
 
     Identical subtrees map as they stand. Of other elements, the children are aligned in order, so
     that what they have in common weighs most, and only aligned pairs are looked into.
-    *check_time* is called now and then; it may raise an exception to put an end to it.
+    *check_time* is called now and then; it may raise an exception to put an end to it. *inside* are
+    the key page's bags, for mapping it to several pages.
     """
 
     def __init__(
-        self, key: FlatPage, other: FlatPage, check_time: Callable[[], None] | None = None
+        self,
+        key: FlatPage,
+        other: FlatPage,
+        check_time: Callable[[], None] | None = None,
+        inside: SubtreeBags | None = None,
     ) -> None:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
-        self._inside = SubtreeBags(key)
+        self._inside = inside or SubtreeBags(key)
         self._inside_other = SubtreeBags(other)
+        self._likenesses: dict[tuple[Name, Name], float] = {}
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
@@ -92,7 +98,11 @@ class TreeMapping:
         return pairs
 
     def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
-        weights = self._weights(left, right)
+        same = self._same_children(left, right)
+        if _is_forced(same):
+            pairs = [(x, right[places[0]]) for x, places in zip(left, same, strict=True) if places]
+            return [pair for pair in pairs if self._weighs(*pair)]
+        weights = self._weights(left, right, same)
         if not any(weights):
             return []
         # The most that the children from i and from j on can weigh together, for all i and j.
@@ -125,22 +135,46 @@ class TreeMapping:
                 j += 1
         return pairs
 
-    def _weights(self, left: list[int], right: list[int]) -> list[dict[int, float]]:
+    def _same_children(self, left: list[int], right: list[int]) -> list[list[int]]:
+        """For each child on the left, where on the right there are children that are the same."""
+        key, other = self.key, self.other
+        ours = {key.own[x] for x in left}
+        alike: dict[int | tuple[str, str, str], list[int]] = {}
+        for j, y in enumerate(right):
+            if other.own[y] in ours:
+                alike.setdefault(other.own[y], []).append(j)
+            if other.links[y]:
+                alike.setdefault(_place(other, y), []).append(j)
+        return [
+            # The same link may be so by what it is and by where it leads.
+            sorted({*alike.get(key.own[x], ()), *alike.get(_place(key, x), ())})
+            if key.links[x]
+            else alike.get(key.own[x], [])
+            for x in left
+        ]
+
+    def _weighs(self, x: int, y: int) -> bool:
+        """Whether two children that are the same can be aligned."""
+        key, other = self.key, self.other
+        return self._like(key.name(x), other.name(y)) >= 0 or (
+            key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1
+        )
+
+    def _weights(
+        self, left: list[int], right: list[int], same: list[list[int]]
+    ) -> list[dict[int, float]]:
         """For each child on the left, about how many elements map if it is aligned with one on the
         right; only those it can be aligned with.
         """
         key, other = self.key, self.other
-        alike, inside = self._index(left, right)
+        inside = self._index(right, {j for places in same for j in places})
         theirs = [other.subtrees[y] for y in right]
         likenesses: dict[Name, list[float | None]] = {}
         weights = []
-        for x in left:
+        for x, alike in zip(left, same, strict=True):
             row: dict[int, float] = {}
             weights.append(row)
-            places = alike.get(key.own[x], [])
-            if key.links[x]:
-                places = [*places, *alike.get(_place(key, x), [])]
-            if not places:
+            if not alike:
                 continue
             subtree, size = key.subtrees[x], key.ends[x] - x
             shared: dict[int, int] = {}
@@ -148,39 +182,30 @@ class TreeMapping:
                 for what in self._inside.bag(x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
-            name = name_of(key.elements[x])
+            name = key.name(x)
             like = likenesses.get(name)
             if like is None:
                 like = likenesses[name] = [None] * len(right)
-            for j in places:
+            for j in alike:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = likeness(name, name_of(other.elements[right[j]]))
+                    like[j] = weight = self._like(name, other.name(right[j]))
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
                     row[j] = (shared[j] + 1 if j in shared else 1) + weight
         return weights
 
-    def _index(
-        self, left: list[int], right: list[int]
-    ) -> tuple[dict[int | tuple[str, str, str], list[int]], dict[int, list[int]]]:
-        """Which children on the right are a thing that is on the left, and what is inside them."""
+    def _index(self, right: list[int], places: set[int]) -> dict[int, list[int]]:
+        """What is inside some of the children on the right, and in which of them."""
         other = self.other
-        ours = {self.key.own[x] for x in left}
-        alike: dict[int | tuple[str, str, str], list[int]] = {}
         inside: dict[int, list[int]] = {}
-        for j, y in enumerate(right):
-            if other.own[y] in ours:
-                alike.setdefault(other.own[y], []).append(j)
-            elif not other.links[y]:
-                continue
-            if other.links[y]:
-                alike.setdefault(_place(other, y), []).append(j)
+        for j in places:
+            y = right[j]
             if other.ends[y] > y + 1:
                 for own in self._inside_other.bag(y):
                     inside.setdefault(own, []).append(j)
-        return alike, inside
+        return inside
 
     def _same(self, a: int, b: int) -> bool:
         """Whether two links with the same tag have the same text and lead to the same place."""
@@ -196,8 +221,24 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and likeness(name_of(key.elements[a]), name_of(other.elements[b])) >= 0
+            and self._like(key.name(a), other.name(b)) >= 0
         )
+
+    def _like(self, ours: Name, theirs: Name) -> float:
+        """How much names speak for a pair; a page has the same pairs of names many times."""
+        names = ours, theirs
+        found = self._likenesses.get(names)
+        if found is None:
+            found = self._likenesses[names] = likeness(ours, theirs)
+        return found
+
+
+def _is_forced(same: list[list[int]]) -> bool:
+    """Whether each has one place at most, in order: then there is one way to align them."""
+    if any(len(places) > 1 for places in same):
+        return False
+    first = [places[0] for places in same if places]
+    return all(a < b for a, b in pairwise(first))
 
 
 def _place(page: FlatPage, element: int) -> tuple[str, str, str]:

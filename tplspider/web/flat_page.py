@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from tplspider.web.addresses import Resolver
-from tplspider.web.html import find_all, fold, main_body
+from tplspider.web.html import find_all, main_body
+from tplspider.web.node_texts import read_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tplspider.web.html import Element
+    from tplspider.web.node_texts import NodeTexts
+
+Name = tuple[str | None, str | None]  # id and class of an element
 
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
@@ -52,31 +56,42 @@ class FlatPage:
     texts: list[str]  # directly in the element, folded
     links: list[str]  # where it leads, this page itself being "self"
     targets: list[str]  # where it leads, by its address
+    written: NodeTexts  # of all nodes, those left out among them
+    numbers: Sequence[int]  # of those nodes, -1 if left out
     url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
     loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
     own: list[int] = field(default_factory=list)
     subtrees: list[int] = field(default_factory=list)
+    _names: dict[int, Name] = field(default_factory=dict)
+
+    def name(self, element: int) -> Name:
+        """The id and the class of an element, read from the tree when they are asked for."""
+        name = self._names.get(element)
+        if name is None:
+            node = self.elements[element]
+            name = self._names[element] = node.get("id"), node.get("class")
+        return name
 
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     """The page with this tree, loaded from *url*."""
-    # Lists of one thing each, each made in one go: there may be tens of thousands of elements.
     nodes = list(main_body(root).iter())
-    tags = [node.tag for node in nodes]
-    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
-    above = [-1, *(at[node.getparent()] for node in nodes[1:])]
-    words = _words(nodes, above)
+    written = read_nodes(nodes)
+    tags, above, words = written.tags, written.parents, written.words()
     kept = kept_nodes(tags, above)
+    numbers: Sequence[int] = range(len(nodes))
     if not all(kept):
+        places = [number - 1 for number in accumulate(kept)]  # the number of a kept node
+        numbers = [place if yes else -1 for place, yes in zip(places, kept, strict=True)]
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
         words = list(compress(words, kept))
-        numbers = list(accumulate(kept))  # the number of a kept node, plus one
-        above = [numbers[place] - 1 for place in compress(above, kept)]
+        above = [places[place] for place in compress(above, kept)]
         above[0] = -1
-    page = FlatPage(nodes, above, tags, words, [""] * len(nodes), [""] * len(nodes))
+    links, targets = [""] * len(nodes), [""] * len(nodes)
+    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers)
     _read_links(page, url)
     _nest(page)
     _set_stray_text_apart(page)
@@ -84,31 +99,24 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     return page
 
 
-def _words(nodes: list[Element], above: list[int]) -> list[str]:
-    """The text directly inside each node: before its first child, and after each."""
-    words = [" ".join(text.split()) if (text := node.text) else "" for node in nodes]
-    tails = [node.tail for node in nodes]
-    after: dict[int, list[str]] = {}
-    for parent, tail in zip(above[1:], tails[1:], strict=True):
-        if tail and not tail.isspace():
-            after.setdefault(parent, [words[parent]]).append(tail)
-    for parent, texts in after.items():
-        words[parent] = fold(" ".join(texts))
-    return words
-
-
 def kept_tags(tags: Iterable[Any]) -> list[bool]:
     """Which tags are those of elements that count."""
-    return [isinstance(tag, str) and tag not in UNCOUNTED for tag in tags]
+    return [_counts(tag) for tag in tags]
+
+
+def _counts(tag: Any) -> bool:
+    return isinstance(tag, str) and tag not in UNCOUNTED
 
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    kept = kept_tags(tags)
-    if not all(kept):
-        for place, parent in enumerate(above[1:], 1):
-            if not kept[parent]:
-                kept[place] = False
+    left_out = {tag for tag in {*tags} if not _counts(tag)}
+    if not left_out:
+        return [True] * len(tags)
+    kept = [tag not in left_out for tag in tags]
+    for place, parent in enumerate(above[1:], 1):
+        if not kept[parent]:
+            kept[place] = False
     return kept
 
 
@@ -188,11 +196,11 @@ def _set_stray_text_apart(page: FlatPage) -> None:
     A date or a bar between tables must not make the part another one, with all that is in it.
     """
     before = [0, *accumulate(map(len, page.texts))]
-    for element, (tag, text, end) in enumerate(zip(page.tags, page.texts, page.ends, strict=True)):
-        if not text or (element and tag not in LAYOUT):
-            continue
+    large = [n for n, end in enumerate(page.ends) if end - n >= _LARGE and page.texts[n]]
+    for element in {0, *large}:
+        text, end = page.texts[element], page.ends[element]
         whole = before[end] - before[element]
-        if is_stray(element, tag, end - element, len(text), whole):
+        if text and is_stray(element, page.tags[element], end - element, len(text), whole):
             page.loose[element] = text
             page.texts[element] = ""
 
@@ -217,18 +225,19 @@ def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
     own, subtrees = vocabulary.own, vocabulary.subtrees
     texts = page.texts
     if not _WHOLE.isdisjoint(page.tags):
-        texts = [
-            " ".join(filter(None, page.texts[element : page.ends[element]]))
-            if tag in _WHOLE
-            else text
-            for element, (tag, text) in enumerate(zip(page.tags, page.texts, strict=True))
-        ]
+        texts = texts[:]
+        for element in [number for number, tag in enumerate(page.tags) if tag in _WHOLE]:
+            texts[element] = " ".join(filter(None, page.texts[element : page.ends[element]]))
     page.own = numbers = [
         own.setdefault((tag, text, link) if text or link else tag, len(own))
         for tag, text, link in zip(page.tags, texts, page.links, strict=True)
     ]
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
-    for element in range(len(numbers) - 1, -1, -1):
-        if inside := page.children[element]:
+    parents = [element for element, inside in enumerate(page.children) if inside]
+    for element in reversed(parents):
+        inside = page.children[element]
+        if len(inside) == 1:  # as half of them have
+            what: tuple[int, ...] = (numbers[element], trees[inside[0]])
+        else:
             what = (numbers[element], *[trees[child] for child in inside])
-            trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1
+        trees[element] = 2 * subtrees.setdefault(what, len(subtrees)) + 1

@@ -1,0 +1,54 @@
+"""The texts of the nodes of a page, each read and folded once: a page may have very many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tplspider.web.html import Element
+
+
+@dataclass(slots=True)
+class NodeTexts:
+    """The nodes of a body in document order, comments among them, as parallel lists.
+
+    *texts* are what stands before the first child of a node and *tails* what stands after the
+    node, folded; their lengths are those as written.
+    """
+
+    tags: list[Any]  # of a comment it is not a string
+    parents: list[int]
+    texts: list[str]
+    tails: list[str]
+    text_lengths: list[int]
+    tail_lengths: list[int]
+
+    def words(self) -> list[str]:
+        """The text directly inside each node: before its first child, and after each."""
+        words = self.texts[:]
+        after: dict[int, list[str]] = {}
+        for parent, tail in zip(self.parents[1:], self.tails[1:], strict=True):
+            if tail:
+                after.setdefault(parent, [words[parent]] if words[parent] else []).append(tail)
+        for parent, texts in after.items():
+            words[parent] = " ".join(texts)
+        return words
+
+
+def read_nodes(nodes: list[Element]) -> NodeTexts:
+    """The texts of these nodes, all of a body."""
+    # Lists of one thing each, each made in one go: there may be tens of thousands of nodes.
+    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
+    parents = [-1, *[at[node.getparent()] for node in nodes[1:]]]
+    tags = [node.tag for node in nodes]
+    texts = [node.text or "" for node in nodes]
+    tails = [node.tail or "" for node in nodes]
+    return NodeTexts(
+        tags,
+        parents,
+        [" ".join(text.split()) if text else "" for text in texts],
+        [" ".join(tail.split()) if tail and not tail.isspace() else "" for tail in tails],
+        list(map(len, texts)),
+        list(map(len, tails)),
+    )
