@@ -11,6 +11,7 @@ from scrapy.settings import Settings
 
 from tests.support.crawls import FixtureServer, run_scrapy
 from tplspider.crawl.arguments import Arguments
+from tplspider.crawl.batch.job import job_folder
 from tplspider.crawl.outputs.confined import split_settings
 from tplspider.crawl.outputs.feeds import plan_outputs
 from tplspider.crawl.preflight import check_crawl
@@ -80,8 +81,7 @@ def test_lists_and_journals_inside_the_folder_alone(feeds_dir: Path) -> None:
         )
         assert line.startswith(f"JOBDIR={name!r}: ")
     job = settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir), "JOBDIR": "job"})
-    TemplateCandidatesSpider.update_settings(job)
-    assert job["JOBDIR"] == str(feeds_dir / "job")
+    assert job_folder(job) == feeds_dir / "job"
 
 
 @pytest.mark.parametrize("chosen", ["as the settings", "by name"])

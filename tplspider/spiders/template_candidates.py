@@ -9,7 +9,7 @@ from scrapy import Request, Spider
 
 from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
-from tplspider.crawl.batch.job import adapt_job_folder, open_job
+from tplspider.crawl.batch.job import open_job
 from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
@@ -81,7 +81,6 @@ class TemplateCandidatesSpider(Spider):
         """Put a profile in force, and turn Scrapy's settings to what the search needs."""
         super().update_settings(settings)
         adapt_settings(settings)
-        adapt_job_folder(settings)
 
     async def start(self) -> AsyncIterator[Any]:
         async for session in self.searches.opened():

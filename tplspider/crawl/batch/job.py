@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,7 @@ def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     """Open the journal of a crawl that begins or goes on, and let Scrapy write its feeds."""
     settings = crawler.settings
     folder = job_folder(settings)
+    _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
     # A crawl that is over has no settings to change, and nothing to remember.
     journal = Journal.open(folder, sync=Config.of(settings).sync)
@@ -83,20 +83,17 @@ def job_folder(settings: BaseSettings) -> Path | None:
     return argument_path(label, str(name), confine=config.confine, folder=config.feeds_dir)
 
 
-def adapt_job_folder(settings: BaseSettings) -> None:
-    """Let Scrapy have its JOBDIR where ours is.
+def _keep_from_scrapy(settings: BaseSettings) -> None:
+    """Let Scrapy go without a JOBDIR: the journal alone says what is left to do.
 
-    No notice is taken of the one that scrapyd gives to each job, another one each time.
+    Scrapy would put requests into files of its own there, which do not survive a kill.
     """
     name = settings.get("JOBDIR")
-    if not name:
+    if not name or settings.frozen:
         return
     if is_of_scrapyd(str(name), "jobs_dir"):
         logger.warning("The JOBDIR of scrapyd's jobs_dir is ignored: no other job will have it")
-    folder = None
-    with suppress(ValueError):  # it is told when the job is checked
-        folder = job_folder(settings)
-    settings.set("JOBDIR", str(folder) if folder else None, priority=PRIORITY)
+    settings.set("JOBDIR", None, priority=PRIORITY)
 
 
 def _description(arguments: Arguments, plan: OutputPlan) -> dict[str, str]:
