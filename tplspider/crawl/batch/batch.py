@@ -25,6 +25,8 @@ LOOK_AHEAD = 100_000
 # at this many of them: in company, another line may have been the cause.
 DEATHS, DEATHS_ALONE = 3, 2
 _READ_AT_ONCE = 100  # lines, before others have their turn in the event loop
+# Looking for another host goes on beside the searches, and must not slow them down.
+_PARKED_AT_ONCE, _PAUSE = 20, 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class Batch:
                 self._journal.park(_same(name), line.to_json())
             elif not self._admission.has_room(page.host):
                 self._journal.park(page.host, line.to_json())
+                if self._journal.parked % _PARKED_AT_ONCE == 0:
+                    await asyncio.sleep(_PAUSE)
             else:
                 self._enter(page, line, alone=False)
                 yield page
