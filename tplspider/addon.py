@@ -94,8 +94,9 @@ def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> Non
 
 def _add_handlers(settings: BaseSettings) -> None:
     """Put our download handler in force for http and https, where the settings have none."""
-    if settings.getbool("TWISTED_REACTOR_ENABLED"):  # Scrapy has handlers of another kind without
-        name = "DOWNLOAD_HANDLERS"
+    name = "DOWNLOAD_HANDLERS"
+    path = "tplspider.crawl.asyncio_handler.AsyncioDownloadHandler"
+    if settings.getbool("TWISTED_REACTOR_ENABLED"):
         path = "tplspider.crawl.download_handler.BoundedDownloadHandler"
-        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
-        settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)
+    priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
+    settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

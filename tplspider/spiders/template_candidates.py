@@ -10,6 +10,7 @@ from scrapy import Request, Spider
 
 from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
@@ -24,7 +25,7 @@ from tplspider.crawl.vanished import TicketOffice
 from tplspider.web.answers import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
+    from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.crawl.batch.results import Item
     from tplspider.search.events import Event
     from tplspider.search.session import SearchSession
@@ -65,6 +67,13 @@ class TemplateCandidatesSpider(Spider):
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
+        # Of a program that runs the spider: where key pages come from, and answers go.
+        self.inputs: Inputs | None = None
+        if isinstance(inputs := kwargs.get("_inputs"), Inputs):
+            self.inputs = inputs
+        self.take_answer: Callable[[SearchAnswer], object] | None = None
+        if callable(take := kwargs.get("_take_answer")):
+            self.take_answer = take
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

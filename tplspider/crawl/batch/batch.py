@@ -58,6 +58,7 @@ class Batch:
         self._journal = journal
         self._admission = admission
         self._look_ahead = look_ahead
+        self._is_live = isinstance(lines, AsyncIterable)
         self._freed: deque[str] = deque()  # what lines wait for that is free again
         self.is_over = False  # every line was read and answered
 
@@ -81,13 +82,22 @@ class Batch:
             yield page
         lines = self._read()
         at_end = False
+        coming: asyncio.Future[ListLine | None] | None = None
         while True:
             if self._admission.is_full:
                 await self._admission.change()
                 continue
             line = self._waiting()
             if line is None and not at_end and self._journal.parked < self._look_ahead:
-                line = await anext(lines, None)
+                if self._is_live:
+                    # It may take its time: lines that wait here are not to wait for it.
+                    coming = coming or asyncio.ensure_future(anext(lines, None))
+                    await self._admission.change_or(coming)
+                    if not coming.done():
+                        continue
+                    line, coming = coming.result(), None
+                else:
+                    line = await anext(lines, None)
                 at_end = line is None
                 if line is None or self._journal.is_done(line.number, line.mark):
                     continue

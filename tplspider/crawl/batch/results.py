@@ -42,6 +42,8 @@ class ResultDesk:
 
     So the rows of one search stand together in a feed, and between two searches nothing is half
     written: what the journal is told then holds. *settled* is called when a search is done with.
+    A *listener* is called with each summary whose items are out (all since the last call), and
+    whether the search was made before, for another line.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ResultDesk:
         self._pages = pages
         self._journal = journal
         self._settled = settled
+        self.listener: Callable[[CandidateSearch, bool], object] | None = None
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
         self._given: tuple[SearchSession, KeyPage, CandidateSearch] | None = (
@@ -106,6 +109,7 @@ class ResultDesk:
             _, page, end = self._given
             self._given = None
             self._commit([(page.line, page.mark)] if page.line else [], end)
+            self._tell(_of_line(end, page))
             self._turn.release()
         self._settled(session)
 
@@ -116,6 +120,7 @@ class ResultDesk:
         async with self._turn:
             await process_item(self._crawler, _of_line(end, page))
             self._commit([(page.line or 0, page.mark)])
+            self._tell(_of_line(end, page), repeated=True)
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
@@ -140,6 +145,11 @@ class ResultDesk:
             await process_item(self._crawler, end)
             known = end if line.search_id else None
             self._commit([(line.line.number, line.line.mark)], known)
+            self._tell(end)
+
+    def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
+        if self.listener:
+            self.listener(end, repeated)
 
     def _output_handled(self, request: Request) -> None:
         if ticket := ticket_for(request):

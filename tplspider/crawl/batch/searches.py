@@ -8,6 +8,7 @@ from scrapy import signals as scrapy_signals
 
 from tplspider import signals
 from tplspider.crawl.batch.admission import Admission
+from tplspider.crawl.batch.answers import AnswerMaker
 from tplspider.crawl.batch.batch import Batch
 from tplspider.crawl.batch.journal import Journal
 from tplspider.crawl.batch.key_list import open_list
@@ -39,6 +40,7 @@ class Searches:
         self, spider: TemplateCandidatesSpider, journal: Journal, batch: Batch | None
     ) -> None:
         self.batch = batch
+        self.is_unwanted = False  # nobody is there any more to take answers
         self.sessions: dict[str, SearchSession] = {}
         self.journal = journal
         self._spider = spider
@@ -46,6 +48,8 @@ class Searches:
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
         self._desk = ResultDesk(spider.crawler, spider.page_output, journal, self.settle)
+        if spider.take_answer:
+            AnswerMaker(spider.crawler, self._desk, spider.take_answer)
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))
         spider.crawler.signals.connect(self._desk.open, signal=scrapy_signals.spider_opened)
@@ -56,19 +60,27 @@ class Searches:
         """Open the list of the crawl, or the search from its one key page."""
         arguments, config = spider.arguments, Config.from_crawler(crawler)
         journal = Journal.open(None, sync=config.sync)
-        if not arguments.urls:
+        if inputs := spider.inputs:
+            admission = Admission(config.searches, untaken=inputs.untaken)
+            inputs.taken = admission.wake
+            # No more is taken from a program than there is use for.
+            batch = Batch(
+                inputs, arguments.options, journal, admission, look_ahead=config.searches
+            )
+        elif arguments.urls:
+            lines = open_list(
+                arguments.urls, arguments.column, confine=config.confine, folder=config.feeds_dir
+            )
+            batch = Batch(lines, arguments.options, journal, Admission(config.searches))
+        else:
             return cls(spider, journal, None)
-        lines = open_list(
-            arguments.urls, arguments.column, confine=config.confine, folder=config.feeds_dir
-        )
-        admission = Admission(config.searches)
         _make_room(crawler, config.searches * config.in_flight)
-        return cls(spider, journal, Batch(lines, arguments.options, journal, admission))
+        return cls(spider, journal, batch)
 
     @property
     def can_go_on(self) -> bool:
         """Whether what is not done when the crawl is ended can be done another time."""
-        return False
+        return self.is_unwanted
 
     @property
     def is_busy(self) -> bool:
