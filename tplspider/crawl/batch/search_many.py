@@ -17,6 +17,7 @@ from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.running_loop import uses_reactor
 from tplspider.crawl.config import PRIORITY
 from tplspider.crawl.preflight import check_crawl
+from tplspider.crawl.scrapy_private import is_open, let_go
 from tplspider.crawl.tracker import CliqueTracker
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class _Crawl:
         self._is_left = asyncio.Event()
         self._crawler: Crawler | None = None
         self._reason = ""  # why the crawl was closed
+        self._is_over = False
         check_crawl(load_object(_SPIDER), self._arguments, settings)
 
     async def answers(self) -> AsyncGenerator[SearchAnswer]:
@@ -155,7 +157,7 @@ class _Crawl:
     async def _run(self) -> None:
         """Crawl, until all inputs are answered, or nobody wants answers any more.
 
-        A program that ends cancels all tasks, this one too: then it is ended in good order as well.
+        A program that ends cancels all tasks, those of the crawl too: then all is let go at once.
         """
         left = asyncio.create_task(self._is_left.wait())
         try:
@@ -165,38 +167,38 @@ class _Crawl:
             self._crawler = runner.create_crawler(load_object(_SPIDER))
             self._crawler.signals.connect(self._closed, signal=signals.spider_closed)
             crawl = runner.crawl(self._crawler, **self._arguments)
-            try:
-                await asyncio.wait({crawl, left}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                await self._end(crawl)
+            await asyncio.wait({crawl, left}, return_when=asyncio.FIRST_COMPLETED)
+            await self._end(self._crawler, crawl)
             crawl.result()
-            self._check_end()
+            self._check_end(self._crawler)
+        except asyncio.CancelledError:
+            if self._crawler and not self._is_over:
+                await let_go(self._crawler)
+            raise
         finally:
             left.cancel()
             self._inputs.close()
             self._box.put_nowait(None)
 
-    async def _end(self, crawl: asyncio.Task[None]) -> None:
+    async def _end(self, crawler: Crawler, crawl: asyncio.Task[None]) -> None:
         self._inputs.close()
-        crawler = self._crawler
-        engine = crawler._engine if crawler else None  # noqa: SLF001 - its property raises
-        if engine and engine.spider:
-            crawler.spider.searches.is_unwanted = True
-            await engine.close_async()
+        if is_open(crawler):
+            crawler.spider.searches.is_unwanted = True  # type: ignore[union-attr]  # it is ours
+            await crawler.engine.close_async()
         await asyncio.wait({crawl})
+        self._is_over = True
 
     def _closed(self, reason: str) -> None:
         self._reason = reason
 
-    def _check_end(self) -> None:
+    def _check_end(self, crawler: Crawler) -> None:
         """Raise what has ended the crawl before all inputs were answered."""
         if self._is_left.is_set():
             return
         if self._inputs.fault:
             raise self._inputs.fault
-        batch = self._crawler.spider.searches.batch
-        if not batch.is_over:
-            raise RuntimeError(f"the searches were ended before all inputs were answered: {self._reason}")
+        if not crawler.spider.searches.batch.is_over:  # type: ignore[union-attr]  # likewise
+            raise RuntimeError(f"ended before all inputs were answered ({self._reason})")
 
 
 def _settings(given: Mapping[str, Any] | None) -> Settings:
