@@ -7,9 +7,11 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from tests.support.asker import OTHERS
 from tests.support.internet_crawls import GUARD, ask, ends
+from tplspider.crawl.robots import TicketRobotsTxtMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,3 +111,19 @@ def test_others_have_one_of_their_own(serve: Serve, tmp_path: Path) -> None:
     assert ends(done) == {urls[0]: "200", urls[1]: "IgnoreRequest"}
     assert len(agents) == 2
     assert agents[0].startswith("Scrapy/")
+
+
+def test_what_is_forgotten() -> None:
+    """A host with all its ports and spellings, but never what is under way."""
+    robots = TicketRobotsTxtMiddleware(get_crawler(settings_dict={"ROBOTSTXT_OBEY": True}))
+    known = ["a.example", "A.example:8080", "b.a.example", "[::1]:80", "xn--bcher-kva.example"]
+    robots._found = dict.fromkeys(known)
+    robots.forget("a.example")
+    assert list(robots._found) == known[2:]
+    robots.forget("bücher.example")
+    robots._waiting["[::1]:80"] = []
+    robots.forget("::1")
+    assert list(robots._found) == ["b.a.example", "[::1]:80"]
+    robots._waiting.clear()
+    robots.forget("::1")
+    assert list(robots._found) == ["b.a.example"]

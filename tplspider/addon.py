@@ -22,6 +22,7 @@ _COMPONENTS = {
     "EXTENSIONS": {
         "tplspider.crawl.harmless_log.HarmlessLog": -1,  # before others log anything
         "tplspider.crawl.tracker.CliqueTracker": 500,
+        "tplspider.crawl.batch.progress.BatchProgress": 500,
         "tplspider.crawl.politeness.CrawlDelay": 500,
     },
     "ITEM_PIPELINES": {
@@ -33,10 +34,13 @@ _COMPONENTS = {
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.crawl.user_agent.UserAgentMiddleware": 10,
         "tplspider.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
+        "tplspider.crawl.host_memory.HostMemory": 55,  # behind what refuses, before robots.txt
+        "tplspider.crawl.cookie_jars.SearchCookieJars": 60,  # before the cookies
         "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
         # After the middleware of the proxy.
         "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
-        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # behind the cache
+        "tplspider.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
+        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # likewise
     },
 }
 # In the places of those of Scrapy that they extend.

@@ -14,6 +14,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
+from tplspider import signals as our_signals
 from tplspider.items import CandidateSearch, TemplateCandidate
 from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from tplspider.search.options import SearchLimits
+    from tplspider.search.session import SearchSession
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
     from tplspider.web.site import Site
@@ -143,3 +145,33 @@ class WrongSizePipeline:
         if isinstance(item, TemplateCandidate):
             item.cs_size += 1
         return item
+
+
+class StopsAtFirstEnd:
+    """Interrupts the crawl when the first search is over."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self.interrupt, signal=our_signals.search_settled)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def interrupt(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+class DiesOfOne:
+    """Ends the process as the system does, when the key page DIES_OF is searched."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        crawler.signals.connect(self.die, signal=our_signals.search_started)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def die(self, session: SearchSession) -> None:
+        if session.url == self.crawler.settings["DIES_OF"]:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -112,7 +112,9 @@ class Command(BaseRunSpiderCommand):
         else:
             self.exitcode = LOST
             fault = crawler.stats.get_value("tplspider/template_fault") if crawler.stats else ""
-            why = fault or (_why_none(answers[0].summary) if answers else "the crawl gave no answer")
+            why = fault or (
+                _why_none(answers[0].summary) if answers else "the crawl gave no answer"
+            )
             address = harmless(without_credentials(arguments["url"]))
             print(f"No template for {address}: {harmless(why)}", file=sys.stderr)
         self.exitcode = self.exitcode or exit_status(crawler)

@@ -1,8 +1,9 @@
-"""The account of searches, as they go on: stats, and log lines for the person who runs the crawl."""
+"""The account of searches as they go on: stats, and log lines for whoever runs the crawl."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
@@ -10,6 +11,8 @@ from tplspider.search.narration import end_line, link_line, missing_line, witnes
 from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
     from tplspider.items import CandidateSearch
@@ -17,6 +20,16 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
+
+
+class _Line:
+    """A line that is made when somebody reads it: most are for logs that nobody writes."""
+
+    def __init__(self, line: Callable[[], str]) -> None:
+        self._line = line
+
+    def __str__(self) -> str:
+        return self._line()
 
 
 class Account:
@@ -28,7 +41,7 @@ class Account:
 
     def started(self, session: SearchSession, links: int, unparsable: int) -> None:
         """The key page was read."""
-        self._tell(session, f"Key page {session.key_url}: {counted(links, 'link')}")
+        self._tell(session, lambda: f"Key page {session.key_url}: {counted(links, 'link')}")
         if not self._many:
             self._put("loads", 1)
             self._put("cs_size", 0)
@@ -39,7 +52,7 @@ class Account:
     def link_settled(self, session: SearchSession, visit: Visit) -> None:
         """A link was taken into account."""
         if search := session.search:
-            self._tell(session, link_line(search, visit))
+            self._tell(session, partial(link_line, search, visit))
             if not self._many:
                 self._put("loads", search.loads)
                 self._put("cs_size", len(search.members))
@@ -64,22 +77,24 @@ class Account:
         if not summary.complete:
             self._count("incomplete")
         for row in summary.witnesses:
-            self._tell(session, witness_line(row))
+            self._tell(session, partial(witness_line, row))
         if summary.reason == KEY_PAGE_UNUSABLE:
-            logger.warning("%s", end_line(summary))
+            logger.log(logging.INFO if self._many else logging.WARNING, "%s", end_line(summary))
             return
         logger.info("%s%s", f"{summary.key_url}: " if self._many else "", end_line(summary))
+        if self._many:
+            return
         if line := missing_line(summary):
-            self._tell(session, line)
+            logger.info("%s", line)
         if summary.hint:
-            self._tell(session, f"A hint: {summary.hint}", logging.WARNING)
+            logger.warning("A hint: %s", summary.hint)
 
-    def _tell(self, session: SearchSession, line: str, level: int = logging.INFO) -> None:
+    def _tell(self, session: SearchSession, line: Callable[[], str]) -> None:
         """Log a line; where there are many searches, for those who want to know all."""
         if self._many:
-            logger.debug("%s: %s", session.key_url, line)
+            logger.debug("%s: %s", session.key_url, _Line(line))
         else:
-            logger.log(level, "%s", line)
+            logger.info("%s", line())
 
     def _put(self, name: str, value: float | str) -> None:
         """A figure of the search, or a sum over all."""

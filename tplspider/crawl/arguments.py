@@ -43,8 +43,6 @@ class Arguments:
     """What ``-a`` says, each name being an argument and each default its default."""
 
     url: str = ""
-    urls: str = ""
-    column: str = ""
     n: int = 3
     strategy: str = "paper"
     scope: str = "host"
@@ -54,6 +52,8 @@ class Arguments:
     template: str = ""
     save_html: str = ""
     witness: int = 1
+    urls: str = ""
+    column: str = ""
     # Not an argument, but what was taken off the url.
     credentials: Credentials | None = field(default=None, repr=False)
 

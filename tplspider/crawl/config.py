@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-
-logger = logging.getLogger(__name__)
 
 # Above the command line (40), which knows nothing of what a search needs.
 PRIORITY = 50
@@ -49,6 +46,7 @@ class Config:
     max_search_nodes: int = MAX_SEARCH_NODES
     retry_after_max: float = 30
     searches: int = 16
+    shared_mb: int = 32
     sync: bool = False
     template: bool = False
 
@@ -80,6 +78,7 @@ class Config:
             ),
             retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
             searches=whole_number(settings, "TPLSPIDER_SEARCHES", cls.searches, at_least=1),
+            shared_mb=whole_number(settings, "TPLSPIDER_SHARED_MB", cls.shared_mb, at_least=0),
             sync=boolean(settings, "TPLSPIDER_SYNC", default=cls.sync),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
@@ -110,9 +109,6 @@ def adapt_settings(settings: BaseSettings) -> None:
     for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
         if settings.getint(name) < in_flight:
             settings.set(name, in_flight, priority=PRIORITY)
-    if settings.get("JOBDIR"):
-        logger.warning("JOBDIR is ignored: a search starts afresh and cannot be resumed")
-        settings.set("JOBDIR", None, priority=PRIORITY)
 
 
 def check_names(settings: BaseSettings) -> None:

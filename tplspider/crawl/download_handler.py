@@ -10,6 +10,7 @@ parser, whose class can be exchanged.
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers.http11 import (
@@ -19,10 +20,13 @@ from scrapy.core.downloader.handlers.http11 import (
     _LenientHTTPClientParser,
 )
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, ResponseDataLossError
+from twisted.internet.interfaces import ISSLTransport
 from twisted.web._newclient import HEADER, STATUS
 from twisted.web.client import ResponseFailed
 from twisted.web.http import _MalformedChunkedDataError
 
+from tplspider.crawl.host_memory import HostMemory
+from tplspider.crawl.private_network.private_addresses import host_name
 from tplspider.crawl.under_way import RequestsUnderWay
 
 if TYPE_CHECKING:
@@ -58,13 +62,30 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
         # Here runs a task of the downloader's own, beside the one that the middlewares run in.
         if under_way := self._crawler.get_downloader_middleware(RequestsUnderWay):
             under_way.enter(request)
+        memory = self._crawler.get_downloader_middleware(HostMemory)
         try:
-            return await super().download_request(request)
+            with memory.loading(request) if memory else nullcontext():
+                return await super().download_request(request)
         except (DownloadFailedError, ResponseDataLossError) as error:
             if found := _head_error(error.__cause__):
                 logger.warning("Broken off: %s, in the response to %s", found, request)
                 raise HeadersTooLargeError(str(found)) from None
             raise
+
+    def close_idle_connections(self, host: str) -> None:
+        """Close the connections of the pool that nobody uses to a host, by its name.
+
+        The pool itself can close all of them or none, would close these after four minutes, and
+        keeps an entry for each host for ever.
+        """
+        connections, timeouts = self._pool._connections, self._pool._timeouts  # noqa: SLF001 - as said
+        for key in [key for key in connections if host_name(key[1].decode("latin-1")) == host]:
+            for connection in connections.pop(key):
+                timeouts.pop(connection).cancel()
+                transport = connection.transport
+                # With TLS, the server would be waited for.
+                tls = ISSLTransport.providedBy(transport)
+                (transport.abortConnection if tls else transport.loseConnection)()
 
 
 def _head_error(cause: BaseException | None) -> BaseException | None:

@@ -48,7 +48,7 @@ def key_page_of(arguments: Arguments, requested_url: str) -> KeyPage:
 
 
 def key_page_of_line(line: ListLine, options: SearchOptions) -> KeyPage:
-    """The key page of a line, with *options* where it says nothing; ValueError if it will not do."""
+    """The key page of a line, with *options* where it has none; ValueError if it will not do."""
     if line.fault:
         raise ValueError(line.fault)
     given = str(line.values.get("url") or "")

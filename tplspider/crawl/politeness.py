@@ -14,6 +14,8 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider import __version__
 from tplspider.crawl.config import Config
+from tplspider.crawl.pace import Paces
+from tplspider.crawl.scrapy_private import slot_key
 from tplspider.crawl.ticket import ticket_of
 from tplspider.profiles import is_own_project
 
@@ -118,6 +120,7 @@ class CrawlDelay:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.config = Config.from_crawler(crawler)
+        self.paces = Paces(crawler)
         crawler.signals.connect(self.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
 
@@ -126,6 +129,7 @@ class CrawlDelay:
         return cls(crawler)
 
     def spider_opened(self) -> None:
+        self.paces.start()
         if not self.config.contact:
             logger.info("Set TPLSPIDER_CONTACT, so that site owners can reach you")
 
@@ -143,8 +147,5 @@ class CrawlDelay:
                 asked,
                 delay,
             )
-        downloader = self.crawler.engine.downloader
-        slot = downloader.slots.get(downloader.get_slot_key(request))
-        if slot is not None and slot.delay < delay:
-            slot.delay = delay
+        if self.paces.ask_for(slot_key(self.crawler, request), delay):
             logger.info("%.1f s between requests, as robots.txt asks", delay)

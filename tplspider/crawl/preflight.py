@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.batch.background import is_stream
+from tplspider.crawl.batch.job import check_job
+from tplspider.crawl.batch.key_list import open_list
 from tplspider.crawl.browser.middleware import MIDDLEWARE, check_settings
 from tplspider.crawl.config import Config, check_names
-from tplspider.crawl.outputs.feeds import plan_outputs
 from tplspider.profiles import apply_profile
 from tplspider.search.options import SearchLimits
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.settings import BaseSettings
+
+    from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.batch.key_list import KeyList
 
 
 def check_crawl(
@@ -38,7 +43,16 @@ def check_crawl(
     apply_profile(in_force)
     spider = spider_class(**dict[str, Any](given))
     spider.settings = in_force
-    plan_outputs(in_force, arguments, spider, printed=printed)
+    check_job(in_force, spider, arguments, printed=printed)
+    if arguments.urls and not is_stream(arguments.urls):
+        open_list_of(arguments, Config.of(in_force)).close()
+
+
+def open_list_of(arguments: Arguments, config: Config) -> KeyList:
+    """The list of key pages that a crawl is given."""
+    return open_list(
+        arguments.urls, arguments.column, confine=config.confine, folder=config.feeds_dir
+    )
 
 
 def search_limits(settings: BaseSettings, *, for_template: bool) -> SearchLimits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -15,7 +16,9 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 from twisted.internet.defer import Deferred
 
+from tplspider.crawl import cookie_jars
 from tplspider.crawl.politeness import agent_of, robots_agent_of
+from tplspider.crawl.private_network.private_addresses import host_name
 from tplspider.crawl.ticket import META_KEY, ticket_of
 
 if TYPE_CHECKING:
@@ -71,11 +74,22 @@ class TicketRobotsTxtMiddleware(RobotsTxtMiddleware):
                         turn.callback(None)
         return self._found[host]
 
+    def forget(self, host: str) -> None:
+        """Let go of what a host, by its name, has said on all its ports, unless it is under way."""
+        for found in [found for found in self._found if found not in self._waiting]:
+            if host_name(urlsplit(f"//{found}").hostname or "") == host:
+                del self._found[found]
+
     async def _load(self, host: str, request: Request) -> RobotParser | None:
         robots = Request(
             f"{urlparse_cached(request).scheme}://{host}/robots.txt",
             priority=self.DOWNLOAD_PRIORITY,
-            meta={"dont_obey_robotstxt": True, META_KEY: ticket_of(request)},
+            # Its cookies are nobody's: of several searches, only the first would have them.
+            meta={
+                "dont_obey_robotstxt": True,
+                META_KEY: ticket_of(request),
+                cookie_jars.META_KEY: (jar := f"robots.txt of {host}"),
+            },
             callback=NO_CALLBACK,
         )
         self._stats.inc_value("robotstxt/request_count")
@@ -92,6 +106,8 @@ class TicketRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
             why = str(error) or type(error).__name__
             logger.warning("%s cannot be loaded, so nothing is forbidden: %s", robots.url, why)
+        finally:
+            cookie_jars.drop_jar(self.crawler, jar)
         return None
 
     async def _parse(self, response: Response, request: Request) -> RobotParser:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -103,6 +104,41 @@ def drop_waiting_requests(crawler: Crawler, is_dropped: Callable[[Request], bool
     """
     for slot in crawler.engine.downloader.slots.values():
         slot.queue = deque(entry for entry in slot.queue if not is_dropped(entry[0]))
+
+
+def lead_slots_through(crawler: Crawler, choose: Callable[[Request, str, Slot], Slot]) -> None:
+    """Let *choose* say which slot a request gets, by its key and the slot that Scrapy has for it.
+
+    The delay of a slot is a setting, but how it varies is not, nor how long a slot is kept. When
+    there is a signal (request_reached_downloader), the slot is chosen already.
+    """
+    downloader = crawler.engine.downloader
+    get_slot = downloader._get_slot  # noqa: SLF001 - as said
+
+    def lead(request: Request) -> tuple[str, Slot]:
+        key, slot = get_slot(request)
+        downloader.slots[key] = chosen = choose(request, key, slot)
+        return key, chosen
+
+    downloader._get_slot = lead  # type: ignore[assignment]  # noqa: SLF001 - as said
+
+
+def slot_key(crawler: Crawler, request: Request) -> str:
+    """The key of the slot that a request gets: that of its host, unless its meta says otherwise."""
+    return crawler.engine.downloader.get_slot_key(request)
+
+
+def close_idle_connections(crawler: Crawler, host: str) -> bool:
+    """Close the connections to a host that are open and that nobody uses, by its name.
+
+    Whether that was all: a handler of somebody else's may have others, of which nothing is known.
+    """
+    handlers = crawler.engine.downloader.handlers._handlers  # noqa: SLF001 - no other way to them
+    web = [handler for scheme, handler in handlers.items() if scheme in {"http", "https"}]
+    ours = [handler for handler in web if hasattr(handler, "close_idle_connections")]
+    for handler in ours:
+        handler.close_idle_connections(host)
+    return len(ours) == len(web)
 
 
 def lead_downloads_through(

@@ -29,11 +29,12 @@ class Tally:
         """Those with fewer pages than were asked for."""
         return self.answered - self.complete - self.unusable.total()
 
-    def take(self, summary: CandidateSearch) -> None:
-        """Count a key page that is answered."""
+    def take(self, summary: CandidateSearch, *, again: bool = False) -> None:
+        """Count a key page that is answered, perhaps *again*, without another load."""
         self.answered += 1
         self.complete += summary.complete
-        self.loads += summary.loads + summary.witness_loads
+        if not again:
+            self.loads += summary.loads + summary.witness_loads
         if summary.key_outcome != "ok":
             self.unusable[summary.key_outcome] += 1
 

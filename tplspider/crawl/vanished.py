@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING
-from weakref import finalize
+from weakref import WeakKeyDictionary, finalize
 
 from scrapy.utils.asyncio import is_asyncio_available
 
@@ -40,7 +41,7 @@ class TicketOffice:
     def __init__(self, crawler: Crawler, account_for: Callable[..., object]) -> None:
         self._crawler = crawler
         self._account_for = account_for
-        self._noticed: set[tuple[str, int | None]] = set()
+        self._noticed: WeakKeyDictionary[SearchSession, set[int | None]] = WeakKeyDictionary()
 
     def ticket(
         self, session: SearchSession, rank: int | None, credentials: Credentials | None = None
@@ -52,10 +53,10 @@ class TicketOffice:
 
     def lost(self, session: SearchSession, rank: int | None) -> bool:
         """A request has vanished: whether its session waits for it, and can go on without it."""
-        noticed = (session.search_id, rank)
-        if rank not in session.awaited or noticed in self._noticed or not is_open(self._crawler):
+        noticed = self._noticed.setdefault(session, set())
+        if rank not in session.awaited or rank in noticed or not is_open(self._crawler):
             return False
-        self._noticed.add(noticed)
+        noticed.add(rank)
         what = "the key page" if rank is None else f"link #{rank}"
         logger.warning(
             "No answer came for %s of %s: was it dropped by a middleware?", what, session.key_url
@@ -69,11 +70,13 @@ class TicketOffice:
 def _call_soon() -> Callable[..., object]:
     """What calls a function in the loop that runs now, and may itself be called in any thread."""
     if is_asyncio_available():
-        loop = asyncio.get_running_loop()
+        loop, thread = asyncio.get_running_loop(), get_ident()
 
         def call_soon(function: Callable[..., object], *arguments: object) -> None:
+            # Almost always the thread is that of the loop, which need not be woken then.
+            here = get_ident() == thread
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(function, *arguments)
+                (loop.call_soon if here else loop.call_soon_threadsafe)(function, *arguments)
 
         return call_soon
     from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides

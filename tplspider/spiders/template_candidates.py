@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +10,11 @@ from scrapy import Request, Spider
 from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
 from tplspider.crawl.batch.inputs import Inputs
+from tplspider.crawl.batch.job import leave_to_scrapyd, open_job
 from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.failures import answer_of
-from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.lost import OutputWatch
 from tplspider.crawl.page_output import PageOutput
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
     Outputs = AsyncIterator[Request | Item]
-
-logger = logging.getLogger(__name__)
 
 
 class TemplateCandidatesSpider(Spider):
@@ -74,18 +71,18 @@ class TemplateCandidatesSpider(Spider):
         self.take_answer: Callable[[SearchAnswer], object] | None = None
         if callable(take := kwargs.get("_take_answer")):
             self.take_answer = take
+        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.config = Config.from_crawler(crawler)
-        plan = plan_outputs(crawler.settings, spider.arguments, spider)
-        add_feeds(crawler.settings, plan)
-        spider.output_watch = OutputWatch(crawler)
-        spider.arguments = replace(spider.arguments, save_html=plan.pages)
+        job = open_job(crawler, spider, spider.arguments)
+        spider.output_watch = OutputWatch(crawler, job.feed_files)
+        spider.arguments = replace(spider.arguments, save_html=job.plan.pages)
         spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
         spider.tickets = TicketOffice(crawler, spider.account_for)
-        spider.searches = Searches.from_crawler(crawler, spider)
+        spider.searches = Searches.from_crawler(crawler, spider, job)
         return spider
 
     @classmethod
@@ -93,11 +90,7 @@ class TemplateCandidatesSpider(Spider):
         """Put a profile in force, and turn Scrapy's settings to what the search needs."""
         super().update_settings(settings)
         adapt_settings(settings)
-
-    @property
-    def sessions(self) -> dict[str, SearchSession]:
-        """The searches whose results are not out yet."""
-        return self.searches.sessions
+        leave_to_scrapyd(settings)
 
     async def start(self) -> AsyncIterator[Any]:
         async for session in self.searches.opened():
@@ -143,6 +136,8 @@ class TemplateCandidatesSpider(Spider):
     async def go_on(self, ticket: Ticket) -> Outputs:
         """Ask for what a session wants next; when it is over, give its items."""
         session, referer = ticket.session, self.settings.getbool("REFERER_ENABLED")
+        if session.search_id not in self.sessions:  # it is left to another day
+            return
         while visits := session.take():
             for visit in visits:
                 mark = self.ticket(session, visit.rank)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.crawl.batch.key_list import ListLine
+from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
 from tplspider.web.answers import BAD_INPUT, CRASHED
 
@@ -24,6 +24,7 @@ LOOK_AHEAD = 100_000
 # A line that was in flight whenever the process died is given up at this death, if it was alone
 # at this many of them: in company, another line may have been the cause.
 DEATHS, DEATHS_ALONE = 3, 2
+_NOT_YET = ListLine(0, {}, None)
 _READ_AT_ONCE = 100  # lines, before others have their turn in the event loop
 
 
@@ -59,14 +60,28 @@ class Batch:
         self._admission = admission
         self._look_ahead = look_ahead
         self._is_live = isinstance(lines, AsyncIterable)
+        self._coming: asyncio.Future[ListLine | None] | None = None
         self._freed: deque[str] = deque()  # what lines wait for that is free again
-        self.is_over = False  # every line was read and answered
+        self.has_lines = False
+
+    def count(self) -> int | None:
+        """How many lines there are, where that can be told; it may take a while."""
+        return self._lines.count() if isinstance(self._lines, KeyList) else None
+
+    def done_before(self) -> int:
+        """How many lines were answered by an earlier crawl, at the beginning of this one."""
+        return self._journal.done()
 
     def left(self, search_id: str) -> None:
         """A search is over, and its results are out."""
         host = self._admission.leave(search_id)
         if self._journal.parked:
             self._freed += [_same(search_id), host]
+
+    def close(self) -> None:
+        """Do not wait for a line any more."""
+        if self._coming:
+            self._coming.cancel()
 
     async def key_pages(
         self,
@@ -79,27 +94,24 @@ class Batch:
         its summary, and those that cannot be searched.
         """
         async for page in self._suspects(answer_unsearched):
+            self.has_lines = True
             yield page
         lines = self._read()
         at_end = False
-        coming: asyncio.Future[ListLine | None] | None = None
         while True:
             if self._admission.is_full:
                 await self._admission.change()
                 continue
             line = self._waiting()
             if line is None and not at_end and self._journal.parked < self._look_ahead:
-                if self._is_live:
-                    # It may take its time: lines that wait here are not to wait for it.
-                    coming = coming or asyncio.ensure_future(anext(lines, None))
-                    await self._admission.change_or(coming)
-                    if not coming.done():
-                        continue
-                    line, coming = coming.result(), None
-                else:
-                    line = await anext(lines, None)
+                line = await self._next(lines)
                 at_end = line is None
-                if line is None or self._journal.is_done(line.number, line.mark):
+                self.has_lines |= not at_end and line is not _NOT_YET
+                if (
+                    line is None
+                    or line is _NOT_YET
+                    or self._journal.is_done(line.number, line.mark)
+                ):
                     continue
             if line is None:
                 if not len(self._admission):
@@ -121,7 +133,17 @@ class Batch:
             else:
                 self._enter(page, line, alone=False)
                 yield page
-        self.is_over = True
+
+    async def _next(self, lines: AsyncIterator[ListLine]) -> ListLine | None:
+        """The next line, None at the end; _NOT_YET if there is room for others before it comes."""
+        if not self._is_live:
+            return await anext(lines, None)
+        self._coming = self._coming or asyncio.ensure_future(anext(lines, None))
+        await self._admission.change_or(self._coming)
+        if not self._coming.done():
+            return _NOT_YET
+        line, self._coming = self._coming.result(), None
+        return line
 
     def _enter(self, page: KeyPage, line: ListLine, *, alone: bool) -> None:
         self._admission.enter(page.search_id, page.host)

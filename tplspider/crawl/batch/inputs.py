@@ -81,7 +81,7 @@ class Inputs:
             raise StopAsyncIteration from None
         except StopAsyncIteration:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - of the program's: it is raised there
             self.fault = error
             raise StopAsyncIteration from None
 

@@ -1,13 +1,38 @@
-"""Stub."""
+"""What is done of a list, what is under way, and how long the feeds were then: all in one step."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import json
+import os
+import zlib
+from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tplspider.crawl.batch.journal_file import (
+    JournalError,
+    look_into,
+    open_kept,
+    open_temporary,
+    reason,
+)
+from tplspider.crawl.outputs.resumable import FeedFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from tplspider.crawl.batch.journal_file import JournalFile
+    from tplspider.crawl.outputs.resumable import FeedFile
+
+_MOST_NAMED = 3  # differences that one line tells
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Suspect:
+    """A search in flight when the process died: *deaths* times, *died_alone* of them alone."""
+
     search_id: str
     record: str
     deaths: int
@@ -15,48 +40,199 @@ class Suspect:
 
 
 class Journal:
-    def __init__(self):
-        self.done = set()
-        self.sums = {}
-        self.p = defaultdict(deque)
-        self.parked = 0
+    """A journal in a folder (JOBDIR), or a temporary one. Every method is quick and synchronous.
+
+    Whatever cannot be written or read is a JournalError, and the journal is as it was before.
+    """
+
+    def __init__(self, file: JournalFile, *, kept: bool = True, sync: bool = False) -> None:
+        self._file = file
+        self._run = file.run
+        self._is_kept = kept
+        self._sync = sync
+        self.parked = 0  # lines that wait
+        self._arrivals = 0
+        found = self._run("SELECT path, length FROM feeds")
+        self.feeds = FeedFiles({os.fsdecode(path): n for path, n in found}, self._record)
 
     @classmethod
-    def open(cls, folder, *, sync=False):
-        return cls()
+    def open(cls, folder: Path | None, *, sync: bool = False) -> Self:
+        """Open the journal in *folder*, or a temporary one that nobody else sees.
 
-    def bind(self, d):
-        pass
+        ValueError, in one line, says what is wrong. What was in flight when the process died has
+        one death more from here on.
+        """
+        if folder is None:
+            return cls(open_temporary(), kept=False)
+        file = open_kept(folder, sync=sync)
+        try:
+            journal = cls(file, sync=sync)
+            journal._run(
+                "UPDATE begun SET running = 0, deaths = deaths + 1,"
+                " died_alone = died_alone + alone WHERE running"
+            )
+        except JournalError as error:
+            file.close()
+            raise ValueError(str(error)) from None
+        return journal
 
-    def is_done(self, line, mark):
-        return line in self.done
+    @classmethod
+    def check(
+        cls, folder: Path, description: Mapping[str, str], files: Iterable[FeedFile] = ()
+    ) -> None:
+        """Raise ValueError, in one line, if a crawl cannot begin, or go on, with this JOBDIR.
 
-    def summary(self, i):
-        return self.sums.get(i)
+        Nothing is made, counted or cut back.
+        """
+        file = look_into(folder)
+        if file is None:
+            return
+        with closing(file):
+            try:
+                journal = cls(file)
+                journal._compare(description)
+                journal.feeds.check(files)
+            except JournalError as error:
+                raise ValueError(str(error)) from None
 
-    def begin(self, i, r, *, alone):
-        pass
+    def bind(self, description: Mapping[str, str]) -> None:
+        """Remember what the crawl is; ValueError if it was another at the first start."""
+        if not self._compare(description):
+            text = json.dumps(dict(description))
+            self._run("INSERT INTO facts VALUES ('description', ?)", (text,))
 
-    def suspects(self):
-        return []
+    def _compare(self, description: Mapping[str, str]) -> bool:
+        """Whether there is a description yet; ValueError if it is another."""
+        found = self._run("SELECT value FROM facts WHERE name = 'description'")
+        if not found:
+            return False
+        before: dict[str, str] = json.loads(found[0][0])
+        faults = [
+            f"{name} {_state('was', before.get(name))} and {_state('is', description.get(name))}"
+            for name in {**before, **description}
+            if before.get(name) != description.get(name)
+        ]
+        if faults:
+            more = ", and more" if len(faults) > _MOST_NAMED else ""
+            raise ValueError(
+                f"{self._file.label}: {', '.join(faults[:_MOST_NAMED])}{more}:"
+                " give what was given at its first start, or another JOBDIR"
+            )
+        return True
 
-    def forget_begun(self):
-        pass
+    def is_done(self, line: int, mark: bytes) -> bool:
+        """Whether that line is done; ValueError if it was another line then."""
+        found = self._run("SELECT mark FROM done WHERE line = ?", (line,))
+        if found and found[0][0] != mark:
+            raise ValueError(
+                f"{self._file.label}: line {line} is not the one that was searched:"
+                " give the list as it was, or another JOBDIR"
+            )
+        return bool(found)
 
-    def commit(self, *, lines, search_id="", summary=None):
-        self.done |= {n for n, _ in lines}
-        if search_id:
-            self.sums[search_id] = dict(summary)
+    def done(self) -> int:
+        """How many lines are done."""
+        return int(self._run("SELECT count(*) FROM done")[0][0])
 
-    def park(self, h, r):
-        self.p[h].append(r)
+    def summary(self, search_id: str) -> dict[str, Any] | None:
+        """The summary of a search that is done."""
+        found = self._run("SELECT summary FROM searches WHERE search_id = ?", (search_id,))
+        if not found:
+            return None
+        try:
+            summary: dict[str, Any] = json.loads(zlib.decompress(found[0][0]))
+        except (zlib.error, ValueError):
+            raise JournalError(
+                f"{self._file.label}: the journal is damaged (search {search_id})"
+            ) from None
+        return summary
+
+    def begin(self, search_id: str, record: str, *, alone: bool) -> None:
+        """Remember that a search is in flight, for the case that the process dies of it."""
+        if self._is_kept:
+            self._run(
+                "INSERT INTO begun (search_id, record, running, alone) VALUES (?, ?, 1, ?)"
+                " ON CONFLICT (search_id) DO UPDATE"
+                " SET record = excluded.record, running = 1, alone = excluded.alone",
+                (search_id, record, int(alone)),
+            )
+
+    def suspects(self) -> list[Suspect]:
+        """The searches of which the process may have died, those that were rarely alone first."""
+        rows = self._run(
+            "SELECT search_id, record, deaths, died_alone FROM begun WHERE deaths AND NOT running"
+            " ORDER BY died_alone, deaths, search_id"
+        )
+        return [Suspect(*row) for row in rows]
+
+    def give_up(self, search_id: str) -> None:
+        """Let a search go that ends without results: it is not in flight, nor a suspect."""
+        if self._is_kept:
+            self._run("DELETE FROM begun WHERE search_id = ?", (search_id,))
+
+    def forget_begun(self) -> None:
+        """Say that nobody is to blame for this end. Deaths of earlier starts stay known."""
+        if self._is_kept:
+            with self._file.transaction() as connection:
+                connection.execute("DELETE FROM begun WHERE NOT deaths")
+                connection.execute("UPDATE begun SET running = 0")
+
+    def commit(
+        self,
+        *,
+        lines: Iterable[tuple[int, bytes]],
+        search_id: str = "",
+        summary: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Call lines, and a search, done: what the feeds hold now will be there after a restart."""
+        try:
+            lengths = self.feeds.lengths()
+            if self._sync:
+                self.feeds.sync(lengths)
+        except OSError as error:
+            raise JournalError(reason(error)) from error
+        changed = {p: n for p, n in lengths.items() if self.feeds.committed.get(p) != n}
+        with self._file.transaction() as connection:
+            execute, many = connection.execute, connection.executemany
+            many("INSERT OR REPLACE INTO feeds VALUES (?, ?)", _in_bytes(changed))
+            many("INSERT OR REPLACE INTO done VALUES (?, ?)", lines)
+            if summary is not None:
+                packed = zlib.compress(json.dumps(dict(summary)).encode())
+                execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (search_id, packed))
+            execute("DELETE FROM begun WHERE search_id = ?", (search_id,))
+        self.feeds.committed.update(changed)
+
+    def park(self, host: str, record: str) -> None:
+        """Put a line aside whose host is busy; it is gone with the process."""
+        self._arrivals += 1
+        self._run("INSERT INTO temp.parked VALUES (?, ?, ?)", (host, self._arrivals, record))
         self.parked += 1
 
-    def unpark(self, h):
-        if self.p.get(h):
-            self.parked -= 1
-            return self.p[h].popleft()
-        return None
+    def unpark(self, host: str) -> str | None:
+        """The line of that host that has waited longest."""
+        found = self._run(
+            "SELECT number, record FROM temp.parked WHERE host = ? ORDER BY number LIMIT 1", (host,)
+        )
+        if not found:
+            return None
+        number, record = found[0]
+        self._run("DELETE FROM temp.parked WHERE host = ? AND number = ?", (host, number))
+        self.parked -= 1
+        return str(record)
 
-    def close(self):
-        pass
+    def close(self) -> None:
+        """Let the journal go: another crawl may have it."""
+        self._file.close()
+
+    def _record(self, lengths: Mapping[str, int]) -> None:
+        with self._file.transaction() as connection:
+            connection.executemany("INSERT INTO feeds VALUES (?, ?)", _in_bytes(lengths))
+
+
+def _in_bytes(lengths: Mapping[str, int]) -> Iterable[tuple[bytes, int]]:
+    """Names of files need not be text."""
+    return ((os.fsencode(path), length) for path, length in lengths.items())
+
+
+def _state(verb: str, value: str | None) -> str:
+    return f"{verb} not given" if value is None else f"{verb} {value}"

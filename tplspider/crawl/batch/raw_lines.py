@@ -84,12 +84,10 @@ class RawLines:
                 total += len(chunk)
                 yield chunk
             size = self._file.tell() if self._size else 0
-        except gzip.BadGzipFile:
-            self.broken = "what follows is not gzip" if total else "it is not gzip"
         except EOFError:
             self.broken = "its gzip data is cut off"
-        except zlib.error:
-            self.broken = "its gzip data is damaged"
+        except (gzip.BadGzipFile, zlib.error):  # the first of them for a checksum, too
+            self.broken = "its gzip data is damaged" if total else "it is not gzip"
         except OSError as error:
             self.broken = f"it cannot be read any further: {error.strerror or error}"
         else:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.batch.journal_file import JOURNAL_FAULT
+from tplspider.crawl.batch.shared_answers import SharedAnswers
+from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_output_through, process_item
 from tplspider.crawl.tally import tally_of
@@ -60,9 +64,8 @@ class ResultDesk:
         self.listener: Callable[[CandidateSearch, bool], object] | None = None
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
-        self._given: tuple[SearchSession, KeyPage, CandidateSearch] | None = (
-            None  # whose turn it is
-        )
+        # Whose turn it is; with the summary, once that was given.
+        self._given: tuple[SearchSession, KeyPage, CandidateSearch | None] | None = None
 
     def open(self) -> None:
         """Take part in the crawl, once there is an engine."""
@@ -91,12 +94,18 @@ class ResultDesk:
             return
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
-        end = replace(end, hint=joined(end.hint, NO_EVIDENCE if alone else ""))
-        self._given = session, page, end
+        shared = self._crawler.get_downloader_middleware(SharedAnswers)
+        end = replace(
+            end,
+            hint=joined(end.hint, NO_EVIDENCE if alone else ""),
+            shared=shared.counts[session.search_id] if shared else 0,
+        )
+        self._given = session, page, None
         for candidate in candidates(session):
             yield candidate
         for template in templates:
             yield template
+        self._given = session, page, end
         tally_of(self._crawler).take(end)
         yield _of_line(end, page)
 
@@ -108,15 +117,18 @@ class ResultDesk:
         if self._given and self._given[0] is session:
             _, page, end = self._given
             self._given = None
-            self._commit([(page.line, page.mark)] if page.line else [], end)
-            self._tell(_of_line(end, page))
+            if end:
+                self._commit([(page.line, page.mark)] if page.line else [], end)
+                self._tell(_of_line(end, page))
+            else:
+                self._break_off("a search was ended amid its results")
             self._turn.release()
         self._settled(session)
 
     async def answer_again(self, page: KeyPage, known: dict[str, Any]) -> None:
         """Answer a line whose search was made for another line."""
         end = CandidateSearch(**{**known, "requested_url": page.requested_url})
-        tally_of(self._crawler).take(end)
+        tally_of(self._crawler).take(end, again=True)
         async with self._turn:
             await process_item(self._crawler, _of_line(end, page))
             self._commit([(page.line or 0, page.mark)])
@@ -135,7 +147,7 @@ class ResultDesk:
             links=0,
             hint=line.why,
             search_id=line.search_id,
-            requested_url=line.line.text,
+            requested_url=without_credentials(str(line.line.values.get("url") or line.line.text)),
             line=line.line.number,
             input=line.line.input,
         )
@@ -162,13 +174,21 @@ class ResultDesk:
             self._journal.commit(
                 lines=lines,
                 search_id=end.search_id if end else "",
-                summary=asdict(end) if end else None,
+                summary=vars(end) if end else None,
             )
         except OSError as error:
-            # Nothing of it counts, and nothing that follows would.
-            logger.error("The results cannot be kept: %s", error)  # noqa: TRY400 - it says it all
-            count_lost(self._crawler)
-            close_spider(self._crawler, "journal_fault")
+            self._break_off(str(error))
+
+    def _break_off(self, why: str) -> None:
+        """End the crawl: its feeds are not what the journal says, and nothing that follows counts.
+
+        With a JOBDIR they are cut back to that, so the same command can go on.
+        """
+        logger.error("The results cannot be kept: %s", why)
+        count_lost(self._crawler)
+        with suppress(OSError):
+            self._journal.feeds.cut_back()
+        close_spider(self._crawler, JOURNAL_FAULT)
 
 
 def _of_line(end: CandidateSearch, page: KeyPage) -> CandidateSearch:

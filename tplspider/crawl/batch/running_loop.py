@@ -18,8 +18,8 @@ def uses_reactor() -> bool:
             f"the reactor {type(reactor).__name__} is installed: searches need Twisted's asyncio"
             " reactor, or none at all"
         )
-    loop = reactor._asyncioEventloop  # type: ignore[attr-defined]  # noqa: SLF001 - no other way
-    if not reactor.running or loop is not asyncio.get_running_loop():  # type: ignore[attr-defined]
+    loop = reactor._asyncioEventloop  # noqa: SLF001 - no other way
+    if not reactor.running or loop is not asyncio.get_running_loop():
         raise RuntimeError(
             "a Twisted reactor is installed that does not run this event loop: start the reactor,"
             " or do not import twisted.internet.reactor before asyncio.run()"

@@ -18,6 +18,7 @@ from tplspider.crawl.batch.running_loop import uses_reactor
 from tplspider.crawl.config import PRIORITY
 from tplspider.crawl.preflight import check_crawl
 from tplspider.crawl.scrapy_private import is_open, let_go
+from tplspider.crawl.tally import tally_of
 from tplspider.crawl.tracker import CliqueTracker
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def search_many(
     if isinstance(inputs, str | bytes | Mapping) or not isinstance(
         inputs, Iterable | AsyncIterable
     ):
-        raise ValueError("inputs: expected an iterable of addresses, or of mappings with a 'url'")
+        why = "inputs: expected an iterable of addresses, or of mappings with a 'url'"
+        raise ValueError(why)  # noqa: TRY004 - like all that is wrong here
     for name in ("url", "urls", "column"):
         if name in arguments:
             raise ValueError(f"{name}: the key pages are given as inputs")
@@ -197,7 +199,7 @@ class _Crawl:
             return
         if self._inputs.fault:
             raise self._inputs.fault
-        if not crawler.spider.searches.batch.is_over:  # type: ignore[union-attr]  # likewise
+        if not tally_of(crawler).is_finished:
             raise RuntimeError(f"ended before all inputs were answered ({self._reason})")
 
 
@@ -208,7 +210,8 @@ def _settings(given: Mapping[str, Any] | None) -> Settings:
     if isinstance(given, BaseSettings):
         settings.update(given)
     elif given is not None and not isinstance(given, Mapping):
-        raise ValueError(f"settings: expected a mapping, not {type(given).__name__}")
+        why = f"settings: expected a mapping, not {type(given).__name__}"
+        raise ValueError(why)
     else:
         settings.setdict(dict(given or {}), priority="cmdline")
     if settings.get("JOBDIR"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
@@ -9,25 +11,35 @@ from scrapy import signals as scrapy_signals
 from tplspider import signals
 from tplspider.crawl.batch.admission import Admission
 from tplspider.crawl.batch.answers import AnswerMaker
-from tplspider.crawl.batch.batch import Batch
-from tplspider.crawl.batch.journal import Journal
-from tplspider.crawl.batch.key_list import open_list
+from tplspider.crawl.batch.background import in_background, is_stream
+from tplspider.crawl.batch.batch import LOOK_AHEAD, Batch
+from tplspider.crawl.batch.journal_file import JOURNAL_FAULT, JournalError
+from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.batch.results import ResultDesk
 from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.key_page import key_page_of
-from tplspider.crawl.preflight import search_limits
+from tplspider.crawl.outputs.lost import count_lost
+from tplspider.crawl.preflight import open_list_of, search_limits
+from tplspider.crawl.scrapy_private import close_spider
 from tplspider.crawl.tally import tally_of
 from tplspider.search.session import SearchSession
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterable, AsyncIterator, Iterable
     from typing import Self
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
+    from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.batch.job import Job
     from tplspider.crawl.batch.results import Item
     from tplspider.crawl.key_page import KeyPage
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+logger = logging.getLogger(__name__)
+
+_ITEMS_AT_ONCE = 4
 
 
 class Searches:
@@ -37,17 +49,17 @@ class Searches:
     """
 
     def __init__(
-        self, spider: TemplateCandidatesSpider, journal: Journal, batch: Batch | None
+        self, spider: TemplateCandidatesSpider, job: Job, batch: Batch | None = None
     ) -> None:
         self.batch = batch
         self.is_unwanted = False  # nobody is there any more to take answers
-        self.sessions: dict[str, SearchSession] = {}
-        self.journal = journal
+        self.job = job
+        self.sessions = spider.sessions
         self._spider = spider
         self._pages: dict[str, KeyPage] = {}
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
-        self._desk = ResultDesk(spider.crawler, spider.page_output, journal, self.settle)
+        self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
         if spider.take_answer:
             AnswerMaker(spider.crawler, self._desk, spider.take_answer)
         if batch is None:
@@ -56,31 +68,33 @@ class Searches:
         spider.crawler.signals.connect(self.close, signal=scrapy_signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, spider: TemplateCandidatesSpider) -> Self:
+    def from_crawler(cls, crawler: Crawler, spider: TemplateCandidatesSpider, job: Job) -> Self:
         """Open the list of the crawl, or the search from its one key page."""
         arguments, config = spider.arguments, Config.from_crawler(crawler)
-        journal = Journal.open(None, sync=config.sync)
+        if arguments.url and not job.can_go_on:
+            return cls(spider, job)
+        admission, look_ahead = Admission(config.searches), LOOK_AHEAD
+        lines: Iterable[ListLine] | AsyncIterable[ListLine]
         if inputs := spider.inputs:
+            lines = inputs
             admission = Admission(config.searches, untaken=inputs.untaken)
             inputs.taken = admission.wake
-            # No more is taken from a program than there is use for.
-            batch = Batch(
-                inputs, arguments.options, journal, admission, look_ahead=config.searches
-            )
-        elif arguments.urls:
-            lines = open_list(
-                arguments.urls, arguments.column, confine=config.confine, folder=config.feeds_dir
-            )
-            batch = Batch(lines, arguments.options, journal, Admission(config.searches))
+            look_ahead = config.searches  # no more is taken from a program than there is use for
+        elif arguments.url:
+            lines = [_one_line(arguments, spider.requested_url)]
         else:
-            return cls(spider, journal, None)
-        _make_room(crawler, config.searches * config.in_flight)
-        return cls(spider, journal, batch)
+            lines = listed = open_list_of(arguments, config)
+            crawler.signals.connect(listed.close, signal=scrapy_signals.spider_closed, weak=False)
+            if is_stream(arguments.urls):
+                lines = in_background(listed)
+        _make_room(crawler.settings, config.searches * config.in_flight)
+        batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
+        return cls(spider, job, batch)
 
     @property
     def can_go_on(self) -> bool:
         """Whether what is not done when the crawl is ended can be done another time."""
-        return self.is_unwanted
+        return self.job.can_go_on or self.is_unwanted
 
     @property
     def is_busy(self) -> bool:
@@ -110,11 +124,20 @@ class Searches:
             for session in list(self.sessions.values()):
                 yield session
             return
-        async for page in self.batch.key_pages(
-            self._desk.answer_again, self._desk.answer_unsearched
-        ):
-            yield self.open(page)
-        tally_of(self._spider.crawler).is_finished = True
+        crawler = self._spider.crawler
+        pages = self.batch.key_pages(self._desk.answer_again, self._desk.answer_unsearched)
+        try:
+            async for page in pages:
+                yield self.open(page)
+        except (JournalError, ValueError) as error:  # in a line for the user
+            logger.error("%s", error)  # noqa: TRY400 - it says it all
+            count_lost(crawler)
+            close_spider(crawler, JOURNAL_FAULT)
+            return
+        tally_of(crawler).is_finished = True
+        if not self.batch.has_lines and not self._spider.inputs:
+            logger.error("urls=%r: no address in it", self._spider.arguments.urls)
+            count_lost(crawler)
 
     def results(
         self, session: SearchSession, giver: object, *, hurried: bool = False
@@ -140,11 +163,24 @@ class Searches:
         )
 
     def close(self) -> None:
-        self.journal.close()
+        """Nobody is to blame for this end; another crawl may have the journal."""
+        if self.batch:
+            self.batch.close()
+        with suppress(JournalError):
+            self.job.journal.forget_begun()
+        self.job.journal.close()
 
 
-def _make_room(crawler: Crawler, requests: int) -> None:
+def _one_line(arguments: Arguments, requested_url: str) -> ListLine:
+    """The one key page of a crawl as a list of one."""
+    return ListLine(1, {"url": requested_url}, None, mark=arguments.url.encode())
+
+
+def _make_room(settings: BaseSettings, requests: int) -> None:
     """Let every search have its requests at once: one that waits for its host's turn counts too."""
-    settings = crawler.settings
-    if not settings.frozen and settings.getint("CONCURRENT_REQUESTS") < requests:
+    if settings.frozen:  # the crawl is over
+        return
+    if settings.getint("CONCURRENT_REQUESTS") < requests:
         settings.set("CONCURRENT_REQUESTS", requests, priority=PRIORITY)
+    # Scrapy starts as many tasks for each response. The searches give their items in turn anyway.
+    settings.set("CONCURRENT_ITEMS", _ITEMS_AT_ONCE, priority="default")

@@ -21,14 +21,20 @@ if TYPE_CHECKING:
 
 
 def check_outputs(
-    outputs: list[Output], folder: tuple[str, Path] | None, *, printed: str = "", log: str = ""
+    outputs: list[Output],
+    folder: tuple[str, Path] | None,
+    *,
+    printed: str = "",
+    log: str = "",
+    journal: Path | None = None,
 ) -> None:
     """Raise ValueError, in one line, when outputs are one file or cannot be written.
 
     *folder* is that of save_html, with its label; *printed* is what else goes to standard output,
-    and *log* the file of the log.
+    and *log* and *journal* are files of the crawl.
     """
-    _compare(outputs, printed, log)
+    taken = {whereabouts(journal): "the journal (JOBDIR)"} if journal else {}
+    _compare(outputs, printed, log, taken)
     if folder:
         _compare_folder(*folder, outputs)
     for output in outputs:
@@ -42,8 +48,7 @@ def check_outputs(
         _try(f"{label}: cannot write to this folder", partial(try_folder, pages))
 
 
-def _compare(outputs: list[Output], printed: str, log: str) -> None:
-    taken: dict[Place, str] = {}
+def _compare(outputs: list[Output], printed: str, log: str, taken: dict[Place, str]) -> None:
     if log:
         taken[whereabouts(Path(log))] = "the log"
     if printed:

@@ -55,7 +55,12 @@ def is_of_the_server(uri: str, settings: BaseSettings, setting: str = "FEEDS") -
         return True
     if uri in map(str, get_project_settings().getdict("FEEDS")):
         return True
-    items = _of_scrapyd("items_dir")
+    return is_of_scrapyd(uri, "items_dir")
+
+
+def is_of_scrapyd(uri: str, option: str) -> bool:
+    """Whether it is in the place that an option of the scrapyd that runs this job names."""
+    items = _of_scrapyd(option)
     address, asked = urlsplit(items), urlsplit(uri)
     if address.scheme in ("", "file"):
         path = Path(file_uri_to_path(uri) if asked.scheme == "file" else uri)

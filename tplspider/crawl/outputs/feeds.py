@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,6 +19,7 @@ from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.outputs.check import check_outputs
 from tplspider.crawl.outputs.names import Fields, without_password
 from tplspider.crawl.outputs.plan import Feed, OutputNames
+from tplspider.crawl.outputs.resumable import check_resumable
 from tplspider.crawl.outputs.saved_folder import check_contents
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +45,21 @@ class OutputPlan:
 
     feeds: dict[str, dict[str, Any]]
     pages: str  # the folder of save_html, '' for none
+    files: tuple[FeedFile, ...] = ()  # of the feeds, where they are to go on after a restart
 
 
 def plan_outputs(
-    settings: BaseSettings, arguments: Arguments, spider: Spider, *, printed: str = ""
+    settings: BaseSettings,
+    arguments: Arguments,
+    spider: Spider,
+    *,
+    printed: str = "",
+    journal: Path | None = None,
 ) -> OutputPlan:
     """Work out all outputs and try them; ValueError, in one line, if one of them will not do.
 
-    *printed* is what a command itself writes to standard output.
+    *printed* is what a command itself writes to standard output. With a *journal*, which is that
+    file, feeds are to go on after a restart.
     """
     config = Config.of(settings)
     names = OutputNames(settings, config, Fields(spider, settings["FEED_URI_PARAMS"]))
@@ -57,20 +67,37 @@ def plan_outputs(
     wanted = [*_feeds_of(settings), *_own_feeds(arguments, config, job)]
     for feed in wanted:
         _choose_fields(feed.options, settings.getdictorlist("FEED_EXPORT_FIELDS"))
-    outputs = [names.of(feed, arguments.n + 2) for feed in wanted]
+    most_items = arguments.n + 2 if arguments.url else sys.maxsize
+    outputs = [names.of(feed, most_items) for feed in wanted]
     folder = None
     if arguments.save_html:
         label = f"save_html={arguments.save_html!r}"
         folder = label, names.argument(label, arguments.save_html)
-    check_outputs(outputs, folder, printed=printed, log=settings.get("LOG_FILE") or "")
+    files = []
+    if journal:
+        files = [
+            check_resumable(feed, output, settings, config.feeds_dir)
+            for feed, output in zip(wanted, outputs, strict=True)
+        ]
+    log = settings.get("LOG_FILE") or ""
+    check_outputs(outputs, folder, printed=printed, log=log, journal=journal)
     if folder:
-        check_contents(*folder)
+        check_contents(*folder, of_many=not arguments.url)
     feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
-    return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "")
+    return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "", tuple(files))
 
 
-def add_feeds(settings: BaseSettings, plan: OutputPlan) -> None:
-    """Let Scrapy write what was planned, and nothing else."""
+def add_feeds(
+    settings: BaseSettings, plan: OutputPlan, feed_files: FeedFiles | None = None
+) -> None:
+    """Let Scrapy write what was planned, and nothing else.
+
+    *feed_files* have started: a CSV with content has its header.
+    """
+    for file in plan.files:
+        if feed_files and feed_files.has_header(file):
+            kwargs = plan.feeds[file.uri].get("item_export_kwargs", {})
+            plan.feeds[file.uri]["item_export_kwargs"] = {**kwargs, "include_headers_line": False}
     if not settings.frozen:  # as in a crawl: feeds are opened once the spider is there
         settings.set("FEEDS", plan.feeds, priority=PRIORITY)
         settings.set("FEED_URI", None, priority=PRIORITY)

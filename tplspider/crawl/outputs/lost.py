@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from scrapy import signals
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from tplspider.crawl.outputs.resumable import FeedFiles
+
 logger = logging.getLogger(__name__)
 
 LOST = "tplspider/lost_outputs"
@@ -47,10 +49,14 @@ class LostOutputError(Exception):
 
 
 class OutputWatch:
-    """Stands between Scrapy's feeds and their storages, in one crawl alone."""
+    """Stands between Scrapy's feeds and their storages, in one crawl alone.
 
-    def __init__(self, crawler: Crawler) -> None:
+    With *feed_files*, which have started, local files go on where a journal says.
+    """
+
+    def __init__(self, crawler: Crawler, feed_files: FeedFiles | None = None) -> None:
         self.crawler = crawler
+        self.feed_files = feed_files
         self.opened: set[tuple[object, ...]] = set()  # local files that feeds write to
         if crawler.settings.frozen:
             return  # the crawl has not begun, or is over
@@ -91,18 +97,26 @@ class WatchedStorage:
         elif isinstance(storage, StdoutFeedStorage):
             name = "standard output"
         # Its own methods are led through ours: it stays of its class, whose name is in the stats.
-        open_file, store = storage.open, storage.store
+        open_file, store, feed_files = storage.open, storage.store, self.watch.feed_files
+
+        def opened(spider: Spider) -> IO[bytes]:
+            if not isinstance(storage, FileFeedStorage):
+                return cast("IO[bytes]", open_file(spider))
+            path = Path(storage.path)
+            self._claim(path)
+            file = feed_files.open(path) if feed_files else open_file(spider)
+            self.watch.opened.add(whereabouts(path))
+            return file
 
         def watched_open(spider: Spider) -> WatchedFile:
             try:
-                if isinstance(storage, FileFeedStorage):
-                    self._claim(Path(storage.path))
-                file = open_file(spider)
-                if isinstance(storage, FileFeedStorage):
-                    self.watch.opened.add(whereabouts(Path(storage.path)))
+                file = WatchedFile(opened(spider))
             except Exception as error:  # noqa: BLE001 - the other feeds are to have their items
-                return WatchedFile(Path(os.devnull).open("wb"), error)
-            return WatchedFile(file)
+                nowhere = Path(os.devnull).open("wb")  # noqa: SIM115 - closed by the storage
+                file = WatchedFile(nowhere, error)
+            if feed_files:
+                feed_files.opened(Path(name), file)
+            return file
 
         async def watched_store(file: WatchedFile) -> None:
             try:
@@ -112,6 +126,7 @@ class WatchedStorage:
                     raise file.fault  # noqa: TRY301 - as what follows
                 await ensure_awaitable(store(file.inner))
             except Exception as error:
+                file.fault = error
                 _let_go(file.inner)
                 count_lost(crawler)
                 why = getattr(error, "strerror", None) or error or type(error).__name__

@@ -19,6 +19,7 @@ MANIFEST = "manifest.json"
 _PLAIN = re.compile(r"(?:key|[1-9][0-9]*)\.html")
 # Names of files under way: nobody else uses such names.
 _TEMPORARY = re.compile(r"tplspider-[0-9a-f]{8}-(?P<name>[a-z0-9-]+\.(?:html|json))")
+_SEARCH_ID = re.compile(r"[0-9a-f]{16}")
 _OLD_MANIFEST = "old-manifest.json"
 
 
@@ -79,17 +80,30 @@ def read_manifest(path: Path) -> list[dict[str, str]] | None:
     return rows if isinstance(rows, list) and all(map(_is_row, rows)) else None
 
 
-def check_contents(label: str, place: Path) -> None:
-    """Raise ValueError, in one line, if *place* holds anything that is not ours."""
+def check_contents(label: str, place: Path, *, of_many: bool = False) -> None:
+    """Raise ValueError, in one line, if *place* holds anything that is not ours.
+
+    *of_many*: each of many searches has a folder in it that is named by its id.
+    """
     if place.is_symlink() and not place.exists():
         raise ValueError(f"{label}: this is a link that leads nowhere")
-    foreign = read_folder(place).foreign
+    foreign = _not_of_searches(place) if of_many else read_folder(place).foreign
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise ValueError(
             f"{label}: there are other files in this folder ({foreign[0]!r}{more}):"
             " give an empty one, or one that pages were saved in before"
         )
+
+
+def _not_of_searches(place: Path) -> list[str]:
+    if not place.exists():
+        return []
+    return sorted(
+        path.name
+        for path in place.iterdir()
+        if not (_SEARCH_ID.fullmatch(path.name) and path.is_dir() and not path.is_symlink())
+    )
 
 
 def is_plain_file(path: Path) -> bool:

@@ -123,6 +123,10 @@ class PrivateAddressMiddleware:
         if policy := self._policies.get(session):
             policy.key_page_at(_host_and_port(session.key_url)[0])
 
+    def forget(self, host: str) -> None:
+        """No connection to a host is open any more, nor does a search use it, by its name."""
+        self._hosts.forget(host)
+
     def spider_closed(self) -> None:
         """Leave the reactor as it was, unless somebody else uses its resolver."""
         if self._resolver:

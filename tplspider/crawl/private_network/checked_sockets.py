@@ -36,7 +36,7 @@ class CheckedAsyncResolver(AbstractResolver):
         download = download_under_way.get()
         if download is None:
             return rows
-        pairs = [(row, found) for row in rows if (found := literal_address(row["host"]))]
+        pairs = [(row, address) for row in rows if (address := literal_address(row["host"]))]
         found = [address for _, address in pairs]
         if (host_name(host), port) in download.hosts.proxies:
             download.passed.update(found)
@@ -64,5 +64,5 @@ def checked_socket(address: AddrInfoType) -> socket.socket:
         if found is None or (is_private(found) and found not in download.passed and not is_proxy):
             raise OSError(f"{place[0]} is a private address")
     made = socket.socket(family, kind, protocol)
-    made.setblocking(False)
+    made.setblocking(False)  # noqa: FBT003 - Python's own
     return made

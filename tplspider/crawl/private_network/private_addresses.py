@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import normalize
@@ -109,6 +110,7 @@ def _ipv4_inside(address: IPv6Address) -> tuple[IPv4Address, ...]:
     return address.teredo or ()
 
 
+@lru_cache(maxsize=1024)  # every component asks, for every request
 def host_name(host: str) -> str:
     """One spelling for all spellings of a host.
 
@@ -148,6 +150,11 @@ class KnownHosts:
     def is_private(self, name: str) -> bool:
         """Whether a host, by its name, has never had anything but private addresses."""
         return name in self.private and name not in self.public
+
+    def forget(self, name: str) -> None:
+        """A host, by its name, is as if nobody had looked it up: no connection to it is open."""
+        self.public.discard(name)
+        self.private.discard(name)
 
 
 class AddressPolicy:
