@@ -9,7 +9,7 @@ has made is put away for another (seen in Scrapy 2.19).
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
@@ -34,6 +34,8 @@ MOST_HEADERS = 256
 
 class AsyncioDownloadHandler(AiohttpDownloadHandler):
     """Scrapy's handler, with a connector that connects to nothing but what may be connected to."""
+
+    experimental: ClassVar[bool] = False  # Scrapy would warn of it in every program: the docs do
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -198,7 +198,7 @@ class PrivateAddressMiddleware:
 
 def checks_names(settings: BaseSettings) -> bool:
     """Whether the handlers of these settings, for a crawl without a reactor, check names."""
-    handlers = settings.getdict("DOWNLOAD_HANDLERS")
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     return all(handlers.get(scheme) == ASYNCIO_HANDLER for scheme in ("http", "https"))
 
 
