@@ -15,8 +15,9 @@ from scrapy.utils.misc import load_object
 
 from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.running_loop import uses_reactor
-from tplspider.crawl.config import PRIORITY
+from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.preflight import check_crawl
+from tplspider.crawl.private_network.address_guard import ASYNCIO_HANDLER
 from tplspider.crawl.scrapy_private import is_open, let_go
 from tplspider.crawl.tally import tally_of
 from tplspider.crawl.tracker import CliqueTracker
@@ -167,6 +168,8 @@ class _Crawl:
             self._settings.set("TWISTED_REACTOR_ENABLED", reactor, priority=PRIORITY)
             runner = AsyncCrawlerRunner(self._settings)
             self._crawler = runner.create_crawler(load_object(_SPIDER))
+            if not reactor:
+                _check_handlers(self._crawler.settings)
             self._crawler.signals.connect(self._closed, signal=signals.spider_closed)
             crawl = runner.crawl(self._crawler, **self._arguments)
             await asyncio.wait({crawl, left}, return_when=asyncio.FIRST_COMPLETED)
@@ -217,3 +220,14 @@ def _settings(given: Mapping[str, Any] | None) -> Settings:
     if settings.get("JOBDIR"):
         raise ValueError("JOBDIR: inputs of a program cannot be gone on with; use a list of them")
     return settings
+
+
+def _check_handlers(settings: BaseSettings) -> None:
+    """Raise RuntimeError where nobody would check names, and private addresses are not allowed."""
+    handlers = settings.getdict("DOWNLOAD_HANDLERS")
+    others = [handlers.get(scheme) or ASYNCIO_HANDLER for scheme in ("http", "https")]
+    if set(others) != {ASYNCIO_HANDLER} and not Config.of(settings).allow_private:
+        raise RuntimeError(
+            "without a Twisted reactor, download handlers of others look up names unchecked: leave"
+            " DOWNLOAD_HANDLERS alone, or set TPLSPIDER_ALLOW_PRIVATE"
+        )
