@@ -20,7 +20,12 @@ from tests.support.crawls import PROJECT
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-SETTINGS = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False}
+# What hangs keeps nothing else of its host waiting.
+SETTINGS = {
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    "HTTPPROXY_ENABLED": False,
+}
 
 
 @dataclass
@@ -43,7 +48,7 @@ def run_program(body: str, folder: Path, *, reactor: bool, given: object = None)
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=60,
         check=False,
     )
     printed = [json.loads(line) for line in done.stdout.splitlines()]
@@ -92,7 +97,9 @@ def connections() -> int:
 async def left_over() -> dict[str, object]:
     """What is left of searches, when that does not get less any more."""
     for _ in range(300):
-        tasks = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        tasks = [
+            task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()
+        ]
         found: dict[str, object] = {
             "tasks": tasks,
             "workers": workers(),

@@ -62,6 +62,7 @@ class ResultDesk:
         self._journal = journal
         self._settled = settled
         self.listener: Callable[[CandidateSearch, bool], object] | None = None
+        self._is_closed = False
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
         # Whose turn it is; with the summary, once that was given.
@@ -70,6 +71,10 @@ class ResultDesk:
     def open(self) -> None:
         """Take part in the crawl, once there is an engine."""
         lead_output_through(self._crawler, self._output_handled)
+
+    def close(self) -> None:
+        """Nothing is written any more, whatever may still come."""
+        self._is_closed = True
 
     @property
     def is_busy(self) -> bool:
@@ -111,7 +116,7 @@ class ResultDesk:
 
     def given(self, session: SearchSession, giver: object) -> None:
         """All items of a search are out, or as many as will ever be."""
-        if self._at_work.get(session.search_id) is not giver:
+        if self._is_closed or self._at_work.get(session.search_id) is not giver:
             return
         del self._at_work[session.search_id]
         if self._given and self._given[0] is session:

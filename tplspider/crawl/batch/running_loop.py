@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
+from twisted.internet.defer import Deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def uses_reactor() -> bool:
@@ -25,3 +31,30 @@ def uses_reactor() -> bool:
             " or do not import twisted.internet.reactor before asyncio.run()"
         )
     return True
+
+
+def before_shutdown(
+    end: Callable[[], object], task: asyncio.Task[Any] | None
+) -> Callable[[], None]:
+    """Have a reactor that is stopped call *end*, and wait for *task*.
+
+    It cancels nothing, and what it leaves behind never ends. What this returns undoes it.
+    """
+    from twisted.internet import reactor  # noqa: PLC0415 - as above
+
+    def wait() -> Deferred[None]:
+        out: Deferred[None] = Deferred()
+        if task is None or task.done():
+            out.callback(None)
+        else:
+            task.add_done_callback(lambda _: out.callback(None))
+            end()
+        return out
+
+    trigger = reactor.addSystemEventTrigger("before", "shutdown", wait)
+
+    def forget() -> None:
+        with suppress(ValueError, KeyError, TypeError):  # it has been called
+            reactor.removeSystemEventTrigger(trigger)
+
+    return forget

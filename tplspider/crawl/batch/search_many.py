@@ -14,7 +14,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 
 from tplspider.crawl.batch.inputs import Inputs
-from tplspider.crawl.batch.running_loop import uses_reactor
+from tplspider.crawl.batch.running_loop import before_shutdown, uses_reactor
 from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.preflight import check_crawl
 from tplspider.crawl.private_network.address_guard import ASYNCIO_HANDLER
@@ -163,8 +163,11 @@ class _Crawl:
         A program that ends cancels all tasks, those of the crawl too: then all is let go at once.
         """
         left = asyncio.create_task(self._is_left.wait())
+        forget = None
         try:
             reactor = uses_reactor()
+            if reactor:
+                forget = before_shutdown(self._is_left.set, asyncio.current_task())
             self._settings.set("TWISTED_REACTOR_ENABLED", reactor, priority=PRIORITY)
             runner = AsyncCrawlerRunner(self._settings)
             self._crawler = runner.create_crawler(load_object(_SPIDER))
@@ -182,6 +185,8 @@ class _Crawl:
             raise
         finally:
             left.cancel()
+            if forget:
+                forget()
             self._inputs.close()
             self._box.put_nowait(None)
 

@@ -164,6 +164,7 @@ class Searches:
 
     def close(self) -> None:
         """Nobody is to blame for this end; another crawl may have the journal."""
+        self._desk.close()
         if self.batch:
             self.batch.close()
         with suppress(JournalError):
