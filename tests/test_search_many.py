@@ -258,7 +258,7 @@ def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
 
 
 def test_inputs_that_keep_us_waiting(run: Run, serve: Serve) -> None:
-    """What can be searched is searched: more of one host than are open at a time, the same twice."""
+    """What can be searched is searched: more of one host than at a time, one twice."""
     body = """
     answered = asyncio.Queue()
     async def inputs():

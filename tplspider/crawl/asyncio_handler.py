@@ -12,7 +12,6 @@ import logging
 from typing import TYPE_CHECKING, ClassVar
 
 import aiohttp
-from aiohttp.http_exceptions import LineTooLong
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler, _ClientResponse
 from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
@@ -30,6 +29,8 @@ logger = logging.getLogger(__name__)
 # Of a line of the head, as with Twisted; and lines of it, the most that real pages have and more.
 LONGEST_LINE = 16 * 1024
 MOST_HEADERS = 256
+# aiohttp has one exception for all that is wrong with a head, and tells what in its message.
+_TOO_LARGE = ("Got more than", "Too many headers")
 
 
 class AsyncioDownloadHandler(AiohttpDownloadHandler):
@@ -72,7 +73,7 @@ class AsyncioDownloadHandler(AiohttpDownloadHandler):
 
     def _tell_fault(self, error: aiohttp.ClientResponseError, request: Request) -> None:
         """Tell an answer that cannot be read from none at all."""
-        if isinstance(error.__cause__, LineTooLong) or "Too many headers" in error.message:
+        if any(words in str(error) for words in _TOO_LARGE):
             logger.warning("Broken off: too large a head, in the response to %s", request)
             raise HeadersTooLargeError(error.message) from None
         raise ResponseDataLossError(error.message) from error

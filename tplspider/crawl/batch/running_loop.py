@@ -40,7 +40,9 @@ def before_shutdown(
 
     It cancels nothing, and what it leaves behind never ends. What this returns undoes it.
     """
-    from twisted.internet import reactor  # noqa: PLC0415 - as above
+    from twisted.internet import reactor as installed  # noqa: PLC0415 - as above
+
+    reactor: Any = installed
 
     def wait() -> Deferred[None]:
         out: Deferred[None] = Deferred()
