@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import tplspider
+from tests.support.crawls import PROJECT
 from tests.support.many_programs import Program, run_program
 from tests.support.template_site import CONTENT, pages_of, routes_of
 
@@ -226,7 +228,7 @@ def test_a_program_that_ends(run: Run, serve: Serve, tmp_path: Path) -> None:
     (pids,) = run(body, site(serve, "hanging").url).printed
     assert pids
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
@@ -353,3 +355,18 @@ def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
     other = "twisted.internet.selectreactor.SelectReactor"
     done = run_program(body, tmp_path, reactor=False, given=other)
     assert "SelectReactor is installed" in done.printed[0], done.log
+
+
+@pytest.mark.crawl
+def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
+    text = (PROJECT / "docs/usage.md").read_text("utf-8").partition("\n## As a library\n")[2]
+    example = text.partition("```python\n")[2].partition("```")[0]
+    server = site(serve)
+    for name in "ab":
+        example = example.replace(f"https://example.org/{name}", f"{server.url}/{name}")
+    example = example.replace('{"TPLSPIDER', '{"DOWNLOAD_DELAY": 0, "TPLSPIDER')
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=PROJECT, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [f"{server.url}/{name} ok 2" for name in "ab"]

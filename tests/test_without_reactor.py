@@ -33,7 +33,16 @@ INTERNET = """
         connected.append(address[0])
         assert ip_address(address[0]).is_loopback or address[0] == NAMES["www"]
         await connect(sock, ("127.0.0.1", address[1]))
+        pretended[sock.getsockname()] = address
     loop.sock_connect = sock_connect
+    pretended = {}
+    get_extra_info = asyncio.BaseTransport.get_extra_info
+    def extra_info(self, name, default=None):
+        found = get_extra_info(self, name, default)
+        if name == "peername":
+            return pretended.get(get_extra_info(self, "sockname"), found)
+        return found
+    asyncio.BaseTransport.get_extra_info = extra_info
 """
 
 

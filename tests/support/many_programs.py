@@ -38,7 +38,7 @@ class Program:
 
 
 def run_program(body: str, folder: Path, *, reactor: bool, given: object = None) -> Program:
-    """Run the body of a coroutine, in which *given* is what was given; *folder* is for its files."""
+    """Run the body of a coroutine, which has what is *given*; *folder* is for its files."""
     head = "import asyncio, json, os\nimport tplspider\nfrom tests.support.many_programs import *\n"
     text = f"{head}\nasync def main(given):\n{indent(dedent(body), '    ')}\nrun(main, {reactor})\n"
     done = subprocess.run(
@@ -90,7 +90,9 @@ def connections() -> int:
         for table in ("tcp", "tcp6")
         for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]
     }
-    links = [os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if entry.is_symlink()]
+    links = [
+        str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()
+    ]
     return sum(link.removeprefix("socket:[").rstrip("]") in inodes for link in links)
 
 
@@ -104,7 +106,7 @@ async def left_over() -> dict[str, object]:
             "tasks": tasks,
             "workers": workers(),
             "connections": connections(),
-            "files": os.listdir(os.environ["TMPDIR"]),
+            "files": [path.name for path in Path(os.environ["TMPDIR"]).iterdir()],
         }
         if not any(found.values()):
             break
