@@ -96,6 +96,11 @@ def connections() -> int:
     return sum(link.removeprefix("socket:[").rstrip("]") in inodes for link in links)
 
 
+def files() -> list[str]:
+    """Those in the folder for temporary files."""
+    return [path.name for path in Path(os.environ["TMPDIR"]).iterdir()]
+
+
 async def left_over() -> dict[str, object]:
     """What is left of searches, when that does not get less any more."""
     for _ in range(300):
@@ -106,7 +111,7 @@ async def left_over() -> dict[str, object]:
             "tasks": tasks,
             "workers": workers(),
             "connections": connections(),
-            "files": [path.name for path in Path(os.environ["TMPDIR"]).iterdir()],
+            "files": files(),
         }
         if not any(found.values()):
             break
