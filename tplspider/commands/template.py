@@ -144,7 +144,7 @@ class Command(BaseRunSpiderCommand):
                     if not isinstance(fault, BrokenPipeError):
                         self.exitcode = LOST
                         print(f"scrapy template: cannot be printed: {fault}", file=sys.stderr)
-            elif not found and not answer.repeated:
+            elif not found and not answer.repeated and is_read:
                 self.exitcode = LOST
                 why = harmless(f"{summary.requested_url}: {_why_none(summary)}")
                 print(f"No template for {why}", file=sys.stderr)
