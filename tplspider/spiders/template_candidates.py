@@ -24,7 +24,7 @@ from tplspider.crawl.vanished import TicketOffice
 from tplspider.web.answers import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.crawl.batch.results import Item
     from tplspider.search.events import Event
     from tplspider.search.session import SearchSession
@@ -65,12 +64,9 @@ class TemplateCandidatesSpider(Spider):
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         # Of a program that runs the spider: where key pages come from, and answers go.
-        self.inputs: Inputs | None = None
-        if isinstance(inputs := kwargs.get("_inputs"), Inputs):
-            self.inputs = inputs
-        self.take_answer: Callable[[SearchAnswer], object] | None = None
-        if callable(take := kwargs.get("_take_answer")):
-            self.take_answer = take
+        inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")
+        self.inputs = inputs if isinstance(inputs, Inputs) else None
+        self.take_answer = take if callable(take) else None
         self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
