@@ -63,8 +63,7 @@ class TemplateCandidatesSpider(Spider):
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
-        # Of a program that runs the spider: where key pages come from, and answers go.
-        inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")
+        inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")  # of a program's own
         self.inputs = inputs if isinstance(inputs, Inputs) else None
         self.take_answer = take if callable(take) else None
         self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
