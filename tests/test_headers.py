@@ -16,6 +16,7 @@ from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.measured_crawl import run_measured
 from tplspider.addon import Addon
 from tplspider.crawl.download_handler import MAX_HEAD_SIZE
+from tplspider.crawl.private_network.address_guard import ASYNCIO_HANDLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -114,7 +115,10 @@ def test_the_key_page_and_its_robots_txt(tmp_path: Path) -> None:
             {"DOWNLOAD_HANDLERS": {"http": "their.Handler", "s3": None}},
             {"http": "their.Handler", "s3": None, "https": HANDLER},
         ),
-        ({"TWISTED_REACTOR_ENABLED": False}, {}),
+        (
+            {"TWISTED_REACTOR_ENABLED": False},
+            {"http": ASYNCIO_HANDLER, "https": ASYNCIO_HANDLER},
+        ),
     ],
 )
 def test_handlers_of_a_project_stay(given: dict[str, object], handlers: dict[str, object]) -> None:

@@ -300,7 +300,7 @@ def test_without_a_reactor(crawl: RunCrawl, serve: Serve) -> None:
     settings = {**GUARD, "TWISTED_REACTOR_ENABLED": "False"}
     done = crawl(server.url + "/index.html", settings=settings)
     assert done.summary["complete"], done.log
-    assert done.log.count("Without a Twisted reactor, names are not checked") == 1
+    assert "names are not checked" not in done.log
     server.log.clear()
     assert_unusable(crawl(server.url + "/index.html", settings={**settings, **REFUSING}))
     assert server.log == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.crawls import PROJECT, SETTINGS, FixtureServer, run_scrapy
-from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.support.template_site import CONTENT, page, pages_of, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,8 +103,9 @@ def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: 
         (("URL", "-a", "nn=3"), "unknown argument 'nn'"),
         (("URL", "-a", "save_html=/proc/nowhere"), "cannot write to this folder"),
         (("URL", "-a", "nothing"), "Invalid -a value"),
-        ((), "error: give the address of one page"),
-        (("URL", "URL"), "error: give the address of one page"),
+        ((), "error: give the address of a page"),
+        (("URL", "-i", "list.txt"), "error: give the address of a page"),
+        (("-i", "missing.txt"), "urls='missing.txt': No such file"),
     ],
 )
 def test_wrong_arguments(
@@ -116,3 +118,68 @@ def test_wrong_arguments(
     assert len([line for line in (done.stdout + done.log).splitlines() if words in line]) == 1
     assert "Traceback" not in done.log
     assert server.log == []
+
+
+def rows_of(stdout: str) -> dict[str, dict[str, str]]:
+    """The lines of JSON, by the paths of their pages."""
+    rows = map(json.loads, stdout.splitlines())
+    return {row["requested_url"].rpartition("/")[2]: row for row in rows}
+
+
+def test_many_pages(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """A line of JSON for each; what cannot be had is told, and the others go on."""
+    server = serve("menu", routes_of(pages_of()))
+    names = ("a", "missing", "b", "a")
+    feed = tmp_path / "out.jl"
+    addresses = [f"{server.url}/{name}" for name in names]
+    done = run_scrapy("template", *addresses, "ftp://x", f"-O{feed}", folder=tmp_path)
+    assert done.code == 1
+    rows = rows_of(done.stdout)
+    assert {name: row["main_text"] for name, row in rows.items()} == {
+        name: CONTENT[name] for name in "ab"
+    }
+    assert len(done.stdout.splitlines()) == 2
+    assert set(rows["a"]) == {"requested_url", "title", "main_text"}
+    told = [line for line in done.log.splitlines() if line.startswith("No template for ")]
+    assert sorted(told) == [
+        "No template for ftp://x: url 'ftp://x': ftp: is neither http nor https",
+        f"No template for {server.url}/missing: the page cannot be used (http-404)",
+    ]
+    kept = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
+    assert {row["main_text"] for row in kept} == {CONTENT["a"], CONTENT["b"]}
+
+
+def test_a_list_of_pages(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    pages = tmp_path / "pages.txt"
+    pages.write_text(f"{server.url}/a\n# not this\n{server.url}/b\n")
+    done = run_scrapy("template", "-i", str(pages), "--all", "--html", folder=tmp_path)
+    assert (done.code, done.log) == (0, "")
+    rows = rows_of(done.stdout)
+    assert set(rows) == {"a", "b"}
+    assert CONTENT["b"] in rows["b"]["content_html"]
+    assert set(rows["b"]) == {"requested_url", "title", "content_html"}
+
+
+def test_a_reader_of_many_that_stops_early(serve: Callable[..., FixtureServer]) -> None:
+    """Nobody wants the rest: it is not searched."""
+    names = [f"page{number}" for number in range(200)]
+    server = serve("menu", routes_of({**pages_of(), **dict.fromkeys(names, page(CONTENT["a"]))}))
+    addresses = [f"{server.url}/{name}" for name in names]
+    options = [f"-s{name}={value}" for name, value in SETTINGS.items()]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "template", *addresses, *options],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stderr
+    assert json.loads(process.stdout.readline())["main_text"] == CONTENT["a"]
+    process.stdout.close()
+    log = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 0, log
+    assert "Traceback" not in log
+    assert len({path for path in server.log if "page" in path}) < 200

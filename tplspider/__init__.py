@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tplspider.moved import MovedModules
 
 if TYPE_CHECKING:
+    from tplspider.crawl.batch.answers import SearchAnswer
+    from tplspider.crawl.batch.search_many import search_many
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.search.algorithm import Visit
     from tplspider.search.options import SearchLimits, SearchOptions
@@ -41,6 +43,7 @@ __all__ = [
     "PageSource",
     "PageTemplate",
     "Redirect",
+    "SearchAnswer",
     "SearchLimits",
     "SearchOptions",
     "SearchSession",
@@ -55,6 +58,7 @@ __all__ = [
     "identity",
     "parse_html",
     "read_page",
+    "search_many",
     "search_pages",
     "similarity",
     "sort_links",
@@ -73,6 +77,7 @@ _MODULES = {
     "PageSource": "template.extract",
     "PageTemplate": "items",
     "Redirect": "web.answers",
+    "SearchAnswer": "crawl.batch.answers",
     "SearchLimits": "search.options",
     "SearchOptions": "search.options",
     "SearchSession": "search.session",
@@ -87,6 +92,7 @@ _MODULES = {
     "identity": "web.addresses",
     "parse_html": "web.html",
     "read_page": "web.page",
+    "search_many": "crawl.batch.search_many",
     "search_pages": "sources.base",
     "similarity": "web.similarity",
     "sort_links": "search.sort_links",

@@ -98,8 +98,10 @@ def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> Non
 
 def _add_handlers(settings: BaseSettings) -> None:
     """Put our download handler in force for http and https, where the settings have none."""
-    if settings.getbool("TWISTED_REACTOR_ENABLED"):  # Scrapy has handlers of another kind without
-        name = "DOWNLOAD_HANDLERS"
-        path = "tplspider.crawl.download_handler.BoundedDownloadHandler"
-        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
-        settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)
+    name, lowest = "DOWNLOAD_HANDLERS", "addon"
+    path = "tplspider.crawl.download_handler.BoundedDownloadHandler"
+    if not settings.getbool("TWISTED_REACTOR_ENABLED"):
+        # Then Scrapy puts its own into DOWNLOAD_HANDLERS_BASE, with the priority of a project's.
+        path, lowest = "tplspider.crawl.asyncio_handler.AsyncioDownloadHandler", "project"
+    priority = max(SETTINGS_PRIORITIES[lowest], settings.getpriority(name) or 0)
+    settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

@@ -1,16 +1,16 @@
-"""``scrapy template``: the text of a page without its template, on standard output."""
+"""``scrapy template``: the text of pages without their templates, on standard output."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
 from scrapy.commands import BaseRunSpiderCommand
 
 if TYPE_CHECKING:
     import argparse
 
+    from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.items import CandidateSearch, PageTemplate
 
 
@@ -22,14 +22,17 @@ class Command(BaseRunSpiderCommand):
     """
 
     def syntax(self) -> str:
-        return "[options] <url>"
+        return "[options] <url> [<url> ...] | -i FILE"
 
     def short_desc(self) -> str:
-        return "Print the text of a page without its template"
+        return "Print the text of a page without its template, or of many"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("-n", metavar="N", help="how many pages to look for (default 3)")
+        parser.add_argument(
+            "-i", dest="urls", metavar="FILE", help="a list of pages (- for standard input)"
+        )
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
@@ -54,14 +57,10 @@ class Command(BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.credentials import without_credentials
-        from tplspider.crawl.exit_status import LOST, exit_status, refuse
-        from tplspider.crawl.harmless_log import CONTROLS, guard_log, harmless
+        from tplspider.crawl.batch.inputs import Inputs
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.harmless_log import guard_log
         from tplspider.crawl.preflight import check_crawl
-        from tplspider.crawl.printing import print_text
-        from tplspider.crawl.progress_line import ProgressLine
-        from tplspider.items import CandidateSearch, PageTemplate
-        from tplspider.search.hints import NO_EVIDENCE
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -69,56 +68,112 @@ class Command(BaseRunSpiderCommand):
         guard_log()
         if unknown := [arg for arg in args if arg.startswith("-")]:
             refuse("template", f"unknown option {unknown[0]!r}", self.settings)
-        if len(args) != 1:
-            refuse("template", "give the address of one page", self.settings)
+        if bool(args) == bool(opts.urls):
+            why = "give the address of a page, or of several, or a list of them with -i FILE"
+            refuse("template", why, self.settings)
         # The text is wanted, not the paper's order: guided needs fewer loads for it.
-        arguments = {"strategy": "guided", **opts.spargs, "url": args[0]}
+        arguments: dict[str, Any] = {"strategy": "guided", **opts.spargs}
+        if opts.urls:
+            arguments["urls"] = opts.urls
+        elif len(args) == 1:
+            arguments["url"] = args[0]
+        else:
+            arguments["_inputs"] = Inputs(args)
         if opts.n is not None:
             arguments["n"] = opts.n
         try:
             check_crawl(TemplateCandidatesSpider, arguments, self.settings, printed="the text")
         except ValueError as error:
             refuse("template", error, self.settings)
-        templates: list[PageTemplate] = []
-        summaries: list[CandidateSearch] = []
+        if "url" in arguments:
+            self._print_one(arguments, opts)
+        else:
+            self._print_many(arguments, opts)
 
-        def keep(item: Any) -> None:
-            if isinstance(item, PageTemplate):
-                templates.append(item)
-            elif isinstance(item, CandidateSearch):
-                summaries.append(item)
+    def _print_one(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
+        from tplspider.crawl.credentials import without_credentials
+        from tplspider.crawl.exit_status import LOST, exit_status
+        from tplspider.crawl.harmless_log import CONTROLS, harmless
+        from tplspider.crawl.printing import print_text
+        from tplspider.crawl.progress_line import ProgressLine
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
+        assert self.crawler_process
+        answers: list[SearchAnswer] = []
         crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
-        crawler.signals.connect(keep, signal=signals.item_scraped)
         progress = ProgressLine(crawler)
-        self.crawler_process.crawl(crawler, **arguments)
+        self.crawler_process.crawl(crawler, **arguments, _take_answer=answers.append)
         self.crawler_process.start()
         progress.clear()
-        if templates:
-            text = _wanted(templates[0], opts)
-            if not templates[0].evidence:
-                print(f"{harmless(templates[0].key_url)}: {NO_EVIDENCE}", file=sys.stderr)
-            if not print_text(CONTROLS.sub("", text), "template"):
+        if answers and (found := answers[0].template):
+            _tell_evidence(found)
+            if not print_text(CONTROLS.sub("", _wanted(found, opts)[1]), "template"):
                 self.exitcode = LOST
         else:
             self.exitcode = LOST
             fault = crawler.stats.get_value("tplspider/template_fault") if crawler.stats else ""
-            why = fault or (_why_none(summaries[0]) if summaries else "the crawl gave no answer")
-            address = harmless(without_credentials(args[0]))
+            why = fault or (
+                _why_none(answers[0].summary) if answers else "the crawl gave no answer"
+            )
+            address = harmless(without_credentials(arguments["url"]))
             print(f"No template for {address}: {harmless(why)}", file=sys.stderr)
         self.exitcode = self.exitcode or exit_status(crawler)
 
+    def _print_many(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
+        """Print a line of JSON for each page, as it comes; the others go on when one fails."""
+        from tplspider.crawl.exit_status import LOST, exit_status
+        from tplspider.crawl.harmless_log import harmless
+        from tplspider.crawl.printing import print_json
+        from tplspider.crawl.scrapy_private import close_spider
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-def _wanted(found: PageTemplate, opts: argparse.Namespace) -> str:
-    """What of a template is to be printed: what a reader came for, or all that is not template."""
-    if opts.html:
-        return found.content_html if opts.all else found.main_html
-    return found.content_text if opts.all else found.main_text
+        assert self.crawler_process
+        crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
+        is_read = True
+
+        def take(answer: SearchAnswer) -> None:
+            nonlocal is_read
+            summary, found = answer.summary, answer.template
+            if found and is_read:
+                _tell_evidence(found)
+                name, text = _wanted(found, opts)
+                row = {"requested_url": summary.requested_url, "title": found.title, name: text}
+                if fault := print_json(row):  # nothing that follows can be printed either
+                    is_read = False
+                    close_spider(crawler, "output_closed")
+                    if not isinstance(fault, BrokenPipeError):
+                        self.exitcode = LOST
+                        print(f"scrapy template: cannot be printed: {fault}", file=sys.stderr)
+            elif not found and not answer.repeated and is_read:
+                self.exitcode = LOST
+                why = harmless(f"{summary.requested_url}: {_why_none(summary)}")
+                print(f"No template for {why}", file=sys.stderr)
+
+        self.crawler_process.crawl(crawler, **arguments, _take_answer=take)
+        self.crawler_process.start()
+        if is_read:
+            self.exitcode = self.exitcode or exit_status(crawler)
+
+
+def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:
+    """The field that is to be printed: what a reader came for, or all that is not template."""
+    name = f"{'content' if opts.all else 'main'}_{'html' if opts.html else 'text'}"
+    return name, getattr(found, name)
+
+
+def _tell_evidence(found: PageTemplate) -> None:
+    from tplspider.crawl.harmless_log import harmless
+    from tplspider.search.hints import NO_EVIDENCE
+
+    if not found.evidence:
+        print(f"{harmless(found.key_url)}: {NO_EVIDENCE}", file=sys.stderr)
 
 
 def _why_none(summary: CandidateSearch) -> str:
-    from tplspider.web.answers import NOT_LOADED
+    from tplspider.web.answers import BAD_INPUT, NOT_LOADED
 
+    if summary.key_outcome == BAD_INPUT:
+        return summary.hint
     if summary.key_outcome == NOT_LOADED:
         return f"the page was not loaded before the end ({summary.reason})"
     if summary.key_outcome != "ok":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterable
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
@@ -66,7 +67,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     """The arguments that *given* (names and values, strings or not) stands for.
 
     Raises ValueError, with one line that names the argument and what it should be, when any is
-    wrong. Names that start with an underscore are not ours: scrapyd passes ``_job``.
+    wrong. Names that start with an underscore are not ours: scrapyd passes ``_job``. But with
+    ``_inputs``, key pages come from a program (batch/inputs.py).
     """
     values = {name: value for name, value in given.items() if not name.startswith("_")}
     names = [each.name for each in fields(Arguments) if each.name != "credentials"]
@@ -78,7 +80,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     given_url, urls = str(values.get("url") or "").strip(), str(values.get("urls") or "")
     if given_url and urls:
         raise ValueError("url and urls: give one key page, or a list of them, and not both")
-    if not given_url and not urls:
+    if not given_url and not urls and not isinstance(given.get("_inputs"), AsyncIterable):
         raise ValueError(
             "no key page: give its address with -a url=https://example.org/page,"
             " or a file with many by -a urls=FILE"

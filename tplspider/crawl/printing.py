@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from tplspider.crawl.harmless_log import CONTROLS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def print_text(text: str, command: str) -> bool:
@@ -23,3 +30,16 @@ def print_text(text: str, command: str) -> bool:
             print(f"scrapy {command}: the text cannot be printed: {error}", file=sys.stderr)
             return False
     return True
+
+
+def print_json(row: Mapping[str, str]) -> OSError | None:
+    """Print a line of JSON; what keeps it from being printed, if there is something."""
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    clean = {name: CONTROLS.sub("", text) for name, text in row.items()}
+    try:
+        print(json.dumps(clean, ensure_ascii=not is_unicode), flush=True)
+    except OSError as error:
+        # As above.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
 if TYPE_CHECKING:
@@ -73,7 +74,27 @@ async def process_item(crawler: Crawler, item: object) -> None:
 
 def is_open(crawler: Crawler) -> bool:
     """Whether requests can be made: not before the spider is open, nor when it is closed."""
-    return crawler.engine is not None and crawler.engine.spider is not None
+    engine = crawler._engine  # noqa: SLF001 - the public property raises where there is none
+    return engine is not None and engine.spider is not None
+
+
+async def let_go(crawler: Crawler) -> None:
+    """Let go of all that a crawl holds whose tasks were cancelled, all of them.
+
+    Scrapy cannot close such a crawl: it waits for ever for what these tasks would have done. Those
+    who hold something, connections, processes or files, let go of it by these two signals.
+    """
+    if is_open(crawler):
+        engine, spider = crawler.engine, crawler.spider
+        engine.running = False
+        engine.downloader.close()
+        if (slot := engine._slot) is not None:  # noqa: SLF001 - nobody else stops it
+            slot.nextcall.cancel()
+            if slot.heartbeat.running:
+                slot.heartbeat.stop()
+        send = crawler.signals.send_catch_log_async
+        await send(signal=signals.spider_closed, spider=spider, reason="cancelled")
+        await send(signal=signals.engine_stopped)
 
 
 def drop_waiting_requests(crawler: Crawler, is_dropped: Callable[[Request], bool]) -> None:

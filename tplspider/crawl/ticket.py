@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from scrapy import Request
 
     from tplspider.crawl.credentials import Credentials
@@ -43,7 +45,13 @@ def ticket_for(request: Request) -> Ticket | None:
     return ticket if isinstance(ticket, Ticket) else ticket_of(request)
 
 
-def expected_ticket(request: Request | None) -> Ticket | None:
-    """The ticket of a request of ours whose session still waits for what it gives."""
+def expected_ticket(request: Request | None, open_sessions: Container[str]) -> Ticket | None:
+    """The ticket of a request of ours, if somebody still waits for what it gives."""
     ticket = ticket_of(request) if request else None
-    return ticket if ticket and ticket.rank in ticket.session.awaited else None
+    return ticket if ticket and is_expected(ticket, open_sessions) else None
+
+
+def is_expected(ticket: Ticket, open_sessions: Container[str]) -> bool:
+    """Whether the session of a ticket is open, by its id, and waits for what the ticket is for."""
+    session = ticket.session
+    return session.search_id in open_sessions and ticket.rank in session.awaited

@@ -18,7 +18,7 @@ from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_close_through, process_item
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
-from tplspider.search.ends import MAX_SECONDS
+from tplspider.search.ends import CANCELLED, MAX_SECONDS
 from tplspider.web.answers import ERROR
 
 if TYPE_CHECKING:
@@ -136,6 +136,10 @@ class CliqueTracker:
         # Whoever ends the crawl, or a search, closes the spider when the results are out.
         if any(lost) or self._early or self._finished or spider.searches.is_busy:
             raise DontCloseSpider
+
+    def cancel_search(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
+        """Somebody wants no more of a search than what it has found so far."""
+        self._start_early_end(spider, session, CANCELLED)
 
     def _out_of_time(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
         self._timers.pop(session.search_id, None)

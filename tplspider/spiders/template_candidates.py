@@ -9,6 +9,7 @@ from scrapy import Request, Spider
 
 from tplspider import signals
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.job import open_job
 from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
@@ -18,7 +19,7 @@ from tplspider.crawl.outputs.lost import OutputWatch
 from tplspider.crawl.page_output import PageOutput
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
 from tplspider.crawl.responses import web_page
-from tplspider.crawl.ticket import Ticket, expected_ticket
+from tplspider.crawl.ticket import Ticket, expected_ticket, is_expected
 from tplspider.crawl.vanished import TicketOffice
 from tplspider.web.answers import TOO_LONG, NoPage
 
@@ -62,6 +63,9 @@ class TemplateCandidatesSpider(Spider):
         checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
         super().__init__(name, **{**checked, **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
+        inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")  # of a program's own
+        self.inputs = inputs if isinstance(inputs, Inputs) else None
+        self.take_answer = take if callable(take) else None
         self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
@@ -97,7 +101,7 @@ class TemplateCandidatesSpider(Spider):
 
     async def parse_page(self, response: Response) -> Outputs:
         """Give a session what its key page, or a link, gave."""
-        ticket = expected_ticket(response.request)
+        ticket = expected_ticket(response.request, self.sessions)
         if ticket:
             session, source = ticket.session, web_page(response)
             page = session.take_in(ticket.rank, source)
@@ -109,7 +113,7 @@ class TemplateCandidatesSpider(Spider):
     async def request_failed(self, failure: Failure) -> Outputs:
         """Tell the session why a link, or the key page, gave no page."""
         request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-        ticket = expected_ticket(request)
+        ticket = expected_ticket(request, self.sessions)
         if ticket:
             answer = answer_of(failure.value, ticket, allow_private=self.config.allow_private)
             ticket.session.tell(ticket.rank, answer, request.url)
@@ -118,7 +122,7 @@ class TemplateCandidatesSpider(Spider):
 
     async def account_for(self, _: Response | Failure, ticket: Ticket, answer: NoPage) -> Outputs:
         """Tell the session of a request that was not made, or has vanished."""
-        if ticket.rank in ticket.session.awaited:
+        if is_expected(ticket, self.sessions):
             ticket.session.tell(ticket.rank, answer)
             async for output in self.go_on(ticket):
                 yield output
@@ -126,8 +130,6 @@ class TemplateCandidatesSpider(Spider):
     async def go_on(self, ticket: Ticket) -> Outputs:
         """Ask for what a session wants next; when it is over, give its items."""
         session, referer = ticket.session, self.settings.getbool("REFERER_ENABLED")
-        if session.search_id not in self.sessions:  # it is left to another day
-            return
         while visits := session.take():
             for visit in visits:
                 mark = self.ticket(session, visit.rank)

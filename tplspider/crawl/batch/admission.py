@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Searches of one host share its pace: more of them would end later and hold the places of others.
 # With two, one can load while the template of the other is extracted.
@@ -11,10 +15,21 @@ OF_ONE_HOST = 2
 
 
 class Admission:
-    """The places for searches, and who has them."""
+    """The places for searches, and who has them.
 
-    def __init__(self, places: int, of_one_host: int = OF_ONE_HOST) -> None:
+    Answers that nobody has taken yet, of which *untaken* tells the number, have places as well: so
+    no more searches are made than somebody has use for.
+    """
+
+    def __init__(
+        self,
+        places: int,
+        of_one_host: int = OF_ONE_HOST,
+        *,
+        untaken: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._places = places
+        self._untaken = untaken
         self._of_one_host = of_one_host
         self._hosts: dict[str, str] = {}  # of each search that has a place
         self._of_host: Counter[str] = Counter()
@@ -29,7 +44,7 @@ class Admission:
 
     @property
     def is_full(self) -> bool:
-        return len(self._hosts) >= self._places
+        return len(self._hosts) + self._untaken() >= self._places
 
     def has_room(self, host: str) -> bool:
         """Whether a host may have one more search."""
@@ -50,7 +65,20 @@ class Admission:
         self._left.set()
         return host
 
+    def wake(self) -> None:
+        """An answer was taken: whoever waits for a change is to look again."""
+        self._left.set()
+
     async def change(self) -> None:
         """Wait until a search leaves."""
         self._left.clear()
         await self._left.wait()
+
+    async def change_or(self, other: asyncio.Future[Any]) -> None:
+        """Wait until a search leaves, or something else has come."""
+        self._left.clear()
+        left = asyncio.ensure_future(self._left.wait())
+        try:
+            await asyncio.wait({left, other}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            left.cancel()

@@ -24,6 +24,7 @@ LOOK_AHEAD = 100_000
 # A line that was in flight whenever the process died is given up at this death, if it was alone
 # at this many of them: in company, another line may have been the cause.
 DEATHS, DEATHS_ALONE = 3, 2
+_NOT_YET = ListLine(0, {}, None)
 _READ_AT_ONCE = 100  # lines, before others have their turn in the event loop
 # Looking for another host goes on beside the searches, and must not slow them down.
 _PARKED_AT_ONCE, _PAUSE = 20, 0.005
@@ -60,6 +61,8 @@ class Batch:
         self._journal = journal
         self._admission = admission
         self._look_ahead = look_ahead
+        self._is_live = isinstance(lines, AsyncIterable)
+        self._coming: asyncio.Future[ListLine | None] | None = None
         self._freed: deque[str] = deque()  # what lines wait for that is free again
         self.has_lines = False
 
@@ -77,6 +80,11 @@ class Batch:
         if self._journal.parked:
             self._freed += [_same(search_id), host]
 
+    def close(self) -> None:
+        """Do not wait for a line any more."""
+        if self._coming:
+            self._coming.cancel()
+
     async def key_pages(
         self,
         answer_again: Callable[[KeyPage, dict[str, object]], Awaitable[None]],
@@ -90,41 +98,59 @@ class Batch:
         async for page in self._suspects(answer_unsearched):
             self.has_lines = True
             yield page
-        lines = self._read()
-        at_end = False
-        while True:
-            if self._admission.is_full:
-                await self._admission.change()
-                continue
-            line = self._waiting()
-            if line is None and not at_end and self._journal.parked < self._look_ahead:
-                line = await anext(lines, None)
-                at_end = line is None
-                self.has_lines |= not at_end
-                if line is None or self._journal.is_done(line.number, line.mark):
-                    continue
-            if line is None:
-                if not len(self._admission):
-                    break
-                await self._admission.change()
-                continue
+        async for line in self._in_turn():
             try:
                 page = key_page_of_line(line, self._options)
             except ValueError as error:
                 await answer_unsearched(Unsearched(line, BAD_INPUT, str(error)))
                 continue
-            name = page.search_id
-            if summary := self._journal.summary(name):
+            if summary := self._journal.summary(page.search_id):
                 await answer_again(page, summary)
-            elif name in self._admission:
-                self._journal.park(_same(name), line.to_json())
-            elif not self._admission.has_room(page.host):
-                self._journal.park(page.host, line.to_json())
-                if self._journal.parked % _PARKED_AT_ONCE == 0:
-                    await asyncio.sleep(_PAUSE)
-            else:
-                self._enter(page, line, alone=False)
+            elif await self._has_entered(page, line):
                 yield page
+
+    async def _in_turn(self) -> AsyncIterator[ListLine]:
+        """The lines as there are places: first those that have waited for what is free now."""
+        lines = self._read()
+        at_end = False
+        while len(self._admission) or self._journal.parked or not at_end:
+            if self._admission.is_full:
+                await self._admission.change()
+            elif line := self._waiting():
+                yield line
+            elif at_end or self._journal.parked >= self._look_ahead:
+                await self._admission.change()
+            else:
+                line = await self._next(lines)
+                at_end = line is None
+                if line and line is not _NOT_YET:
+                    self.has_lines = True
+                    if not self._journal.is_done(line.number, line.mark):
+                        yield line
+
+    async def _has_entered(self, page: KeyPage, line: ListLine) -> bool:
+        """Whether a search has a place now; if not, its line waits on disk."""
+        if page.search_id in self._admission:
+            self._journal.park(_same(page.search_id), line.to_json())
+        elif not self._admission.has_room(page.host):
+            self._journal.park(page.host, line.to_json())
+        else:
+            self._enter(page, line, alone=False)
+            return True
+        if self._journal.parked % _PARKED_AT_ONCE == 0:
+            await asyncio.sleep(_PAUSE)
+        return False
+
+    async def _next(self, lines: AsyncIterator[ListLine]) -> ListLine | None:
+        """The next line, None at the end; _NOT_YET if there is room for others before it comes."""
+        if not self._is_live:
+            return await anext(lines, None)
+        self._coming = self._coming or asyncio.ensure_future(anext(lines, None))
+        await self._admission.change_or(self._coming)
+        if not self._coming.done():
+            return _NOT_YET
+        line, self._coming = self._coming.result(), None
+        return line
 
     def _enter(self, page: KeyPage, line: ListLine, *, alone: bool) -> None:
         self._admission.enter(page.search_id, page.host)

@@ -46,6 +46,8 @@ class ResultDesk:
 
     So the rows of one search stand together in a feed, and between two searches nothing is half
     written: what the journal is told then holds. *settled* is called when a search is done with.
+    A *listener* is called with each summary whose items are out (all since the last call), and
+    whether the search was made before, for another line.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class ResultDesk:
         self._pages = pages
         self._journal = journal
         self._settled = settled
+        self.listener: Callable[[CandidateSearch, bool], object] | None = None
+        self._is_closed = False
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
         # Whose turn it is; with the summary, once that was given.
@@ -67,6 +71,10 @@ class ResultDesk:
     def open(self) -> None:
         """Take part in the crawl, once there is an engine."""
         lead_output_through(self._crawler, self._output_handled)
+
+    def close(self) -> None:
+        """Nothing is written any more, whatever may still come."""
+        self._is_closed = True
 
     @property
     def is_busy(self) -> bool:
@@ -108,7 +116,7 @@ class ResultDesk:
 
     def given(self, session: SearchSession, giver: object) -> None:
         """All items of a search are out, or as many as will ever be."""
-        if self._at_work.get(session.search_id) is not giver:
+        if self._is_closed or self._at_work.get(session.search_id) is not giver:
             return
         del self._at_work[session.search_id]
         if self._given and self._given[0] is session:
@@ -116,6 +124,7 @@ class ResultDesk:
             self._given = None
             if end:
                 self._commit([(page.line, page.mark)] if page.line else [], end)
+                self._tell(_of_line(end, page))
             else:
                 self._break_off("a search was ended amid its results")
             self._turn.release()
@@ -128,6 +137,7 @@ class ResultDesk:
         async with self._turn:
             await process_item(self._crawler, _of_line(end, page))
             self._commit([(page.line or 0, page.mark)])
+            self._tell(_of_line(end, page), repeated=True)
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
@@ -152,6 +162,11 @@ class ResultDesk:
             await process_item(self._crawler, end)
             known = end if line.search_id else None
             self._commit([(line.line.number, line.line.mark)], known)
+            self._tell(end)
+
+    def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
+        if self.listener:
+            self.listener(end, repeated)
 
     def _output_handled(self, request: Request) -> None:
         if ticket := ticket_for(request):

@@ -10,8 +10,9 @@ from scrapy import signals as scrapy_signals
 
 from tplspider import signals
 from tplspider.crawl.batch.admission import Admission
+from tplspider.crawl.batch.answers import AnswerMaker
 from tplspider.crawl.batch.background import in_background, is_stream
-from tplspider.crawl.batch.batch import Batch
+from tplspider.crawl.batch.batch import LOOK_AHEAD, Batch
 from tplspider.crawl.batch.journal_file import JOURNAL_FAULT, JournalError
 from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.batch.results import ResultDesk
@@ -51,6 +52,7 @@ class Searches:
         self, spider: TemplateCandidatesSpider, job: Job, batch: Batch | None = None
     ) -> None:
         self.batch = batch
+        self.is_unwanted = False  # nobody is there any more to take answers
         self.job = job
         self.sessions = spider.sessions
         self._spider = spider
@@ -58,6 +60,8 @@ class Searches:
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
+        if spider.take_answer:
+            AnswerMaker(spider.crawler, self._desk, spider.take_answer)
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))
         spider.crawler.signals.connect(self._desk.open, signal=scrapy_signals.spider_opened)
@@ -69,8 +73,14 @@ class Searches:
         arguments, config = spider.arguments, Config.from_crawler(crawler)
         if arguments.url and not job.can_go_on:
             return cls(spider, job)
+        admission, look_ahead = Admission(config.searches), LOOK_AHEAD
         lines: Iterable[ListLine] | AsyncIterable[ListLine]
-        if arguments.url:
+        if inputs := spider.inputs:
+            lines = inputs
+            admission = Admission(config.searches, untaken=inputs.untaken)
+            inputs.taken = admission.wake
+            look_ahead = config.searches  # no more is taken from a program than there is use for
+        elif arguments.url:
             lines = [_one_line(arguments, spider.requested_url)]
         else:
             lines = listed = open_list_of(arguments, config)
@@ -78,13 +88,13 @@ class Searches:
             if is_stream(arguments.urls):
                 lines = in_background(listed)
         _make_room(crawler.settings, config.searches * config.in_flight)
-        admission = Admission(config.searches)
-        return cls(spider, job, Batch(lines, arguments.options, job.journal, admission))
+        batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
+        return cls(spider, job, batch)
 
     @property
     def can_go_on(self) -> bool:
         """Whether what is not done when the crawl is ended can be done another time."""
-        return self.job.can_go_on
+        return self.job.can_go_on or self.is_unwanted
 
     @property
     def is_busy(self) -> bool:
@@ -125,7 +135,7 @@ class Searches:
             close_spider(crawler, JOURNAL_FAULT)
             return
         tally_of(crawler).is_finished = True
-        if not self.batch.has_lines:
+        if not self.batch.has_lines and not self._spider.inputs:
             logger.error("urls=%r: no address in it", self._spider.arguments.urls)
             count_lost(crawler)
 
@@ -154,6 +164,9 @@ class Searches:
 
     def close(self) -> None:
         """Nobody is to blame for this end; another crawl may have the journal."""
+        self._desk.close()
+        if self.batch:
+            self.batch.close()
         with suppress(JournalError):
             self.job.journal.forget_begun()
         self.job.journal.close()

@@ -26,7 +26,11 @@ from tplspider.crawl.private_network.checked_resolver import (
     Download,
     download_under_way,
 )
-from tplspider.crawl.private_network.private_addresses import AddressPolicy, KnownHosts
+from tplspider.crawl.private_network.private_addresses import (
+    AddressPolicy,
+    KnownHosts,
+    literal_address,
+)
 from tplspider.crawl.scrapy_private import lead_downloads_through
 from tplspider.crawl.ticket import ticket_of
 
@@ -37,11 +41,15 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from twisted.internet.base import ReactorBase
 
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
+
+# Our download handler where there is no reactor: the only one that asks checked_sockets.py.
+ASYNCIO_HANDLER = "tplspider.crawl.asyncio_handler.AsyncioDownloadHandler"
 
 
 class PrivateAddressError(IgnoreRequest):
@@ -78,11 +86,14 @@ class PrivateAddressMiddleware:
     async def _download(
         self, request: Request, start_download: Callable[[Request], Awaitable[Response]]
     ) -> Response:
-        if not _host_and_port(request.url)[0]:  # data:, file: and the like
+        host = _host_and_port(request.url)[0]
+        if not host:  # data:, file: and the like
             return await start_download(request)
         policy = self._judge(request)
         self._check_names()
-        token = download_under_way.set(Download(self._hosts, policy))
+        literal = None if request.meta.get("proxy") else literal_address(host)
+        passed = {literal} if literal else set()
+        token = download_under_way.set(Download(self._hosts, policy, passed))
         try:
             return await start_download(request)
         finally:
@@ -167,7 +178,8 @@ class PrivateAddressMiddleware:
         after the crawl has started.
         """
         if not self._crawler.settings.getbool("TWISTED_REACTOR_ENABLED"):
-            self._warn("Without a Twisted reactor, names are not checked for private addresses")
+            if not checks_names(self._crawler.settings):
+                self._warn("Without a Twisted reactor, names are not checked for private addresses")
             return
         reactor = _reactor()
         installed: object = reactor.nameResolver
@@ -182,6 +194,12 @@ class PrivateAddressMiddleware:
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message)
+
+
+def checks_names(settings: BaseSettings) -> bool:
+    """Whether the handlers of these settings, for a crawl without a reactor, check names."""
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+    return all(handlers.get(scheme) == ASYNCIO_HANDLER for scheme in ("http", "https"))
 
 
 def _host_and_port(url: str) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -12,6 +12,7 @@ from zope.interface import implementer  # type: ignore[import-untyped]  # it has
 
 from tplspider.crawl.private_network.private_addresses import (
     AddressPolicy,
+    IPAddress,
     KnownHosts,
     host_name,
     literal_address,
@@ -27,6 +28,8 @@ class Download:
 
     hosts: KnownHosts
     policy: AddressPolicy | None = None
+    # Addresses that may be connected to, where that is checked once more.
+    passed: set[IPAddress] = field(default_factory=set)
 
 
 # All crawls of a process share a resolver; this tells whose look-up it is. None: of another crawl.

@@ -1,0 +1,119 @@
+"""Programs that use ``tplspider.search_many``, each in a process of its own.
+
+With a reactor, or without one; what a program prints is JSON. It may use all that is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING, Any
+
+from tests.support.crawls import PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+# What hangs keeps nothing else of its host waiting.
+SETTINGS = {
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    "HTTPPROXY_ENABLED": False,
+}
+
+
+@dataclass
+class Program:
+    """A program that has ended."""
+
+    code: int
+    printed: list[Any]
+    log: str
+
+
+def run_program(body: str, folder: Path, *, reactor: bool, given: object = None) -> Program:
+    """Run the body of a coroutine, which has what is *given*; *folder* is for its files."""
+    head = "import asyncio, json, os\nimport tplspider\nfrom tests.support.many_programs import *\n"
+    text = f"{head}\nasync def main(given):\n{indent(dedent(body), '    ')}\nrun(main, {reactor})\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", text, json.dumps(given)],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    return Program(done.returncode, printed, done.stderr)
+
+
+def run(main: Any, reactor: bool) -> None:  # noqa: FBT001 - of programs
+    given = json.loads(sys.argv[1])
+    if not reactor:
+        asyncio.run(main(given))
+        return
+    from scrapy.utils.reactor import install_reactor  # noqa: PLC0415 - only here
+
+    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    from twisted.internet.defer import Deferred  # noqa: PLC0415 - likewise
+    from twisted.internet.task import react  # noqa: PLC0415 - likewise
+
+    def start(_: object) -> Deferred[Any]:
+        coroutine: Coroutine[Any, Any, Any] = main(given)
+        return Deferred.fromFuture(asyncio.ensure_future(coroutine))
+
+    react(start)
+
+
+def show(value: object) -> None:
+    print(json.dumps(value), flush=True)
+
+
+def workers() -> list[int]:
+    """The processes that this one has started, and that are there."""
+    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(number) for number in found]
+
+
+def connections() -> int:
+    """The connections of this process over TCP."""
+    inodes = {
+        row.split()[9]
+        for table in ("tcp", "tcp6")
+        for row in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]
+    }
+    links = [
+        str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()
+    ]
+    return sum(link.removeprefix("socket:[").rstrip("]") in inodes for link in links)
+
+
+def files() -> list[str]:
+    """Those in the folder for temporary files."""
+    return [path.name for path in Path(os.environ["TMPDIR"]).iterdir()]
+
+
+async def left_over() -> dict[str, object]:
+    """What is left of searches, when that does not get less any more."""
+    for _ in range(300):
+        tasks = [
+            task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()
+        ]
+        found: dict[str, object] = {
+            "tasks": tasks,
+            "workers": workers(),
+            "connections": connections(),
+            "files": files(),
+        }
+        if not any(found.values()):
+            break
+        await asyncio.sleep(0.05)
+    return found

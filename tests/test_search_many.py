@@ -1,0 +1,378 @@
+"""Searches inside a program of somebody else's: ``async for answer in tplspider.search_many()``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tplspider
+from tests.support.crawls import PROJECT
+from tests.support.many_programs import Program, run_program
+from tests.support.template_site import CONTENT, pages_of, routes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.crawls import FixtureServer
+    from tplspider.demo.server import Handler
+
+    Serve = Callable[..., FixtureServer]
+    Run = Callable[..., Program]
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it reads /proc")
+
+
+@pytest.fixture(params=[False, True], ids=["asyncio", "reactor"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    """Run a program, without a reactor and with one."""
+
+    def run(body: str, given: object = None) -> Program:
+        done = run_program(body, tmp_path, reactor=request.param, given=given)
+        for word in ("Traceback", "Warning", "never retrieved", "destroyed"):
+            assert word not in done.log, done.log
+        assert done.code == 0, done.log
+        return done
+
+    return run
+
+
+def hang(request: Handler) -> None:
+    """Never answer, until the client has gone."""
+    request.connection.recv(1)
+
+
+def site(serve: Serve, *hanging: str) -> FixtureServer:
+    routes: dict[str, Any] = routes_of(pages_of())
+    return serve("menu", {**routes, **{f"/{name}": hang for name in hanging}})
+
+
+@pytest.mark.quick
+def test_answers(run: Run, serve: Serve) -> None:
+    """Each input has one, with all that its search gave, and what the program knew of it."""
+    body = """
+    class Mine:
+        pass
+    mine = Mine()
+    inputs = [
+        given + "/",
+        {"url": given + "/a", "n": 2, "strategy": "guided", "id": mine},
+        "ftp://example.org/",
+        {"address": given},
+        42,
+        {"url": given + "/b", "n": 0},
+        {"url": given + "/missing", "id": 7},
+        given + "/",
+    ]
+    settings = {**SETTINGS, "TPLSPIDER_TEMPLATE": True}
+    async for answer in tplspider.search_many(inputs, settings, max_loads=50):
+        end = answer.summary
+        if end.input and "id" in end.input:
+            assert end.input["id"] is (mine if end.line == 2 else 7)
+        show([
+            end.line, end.key_outcome, end.requested_size, len(answer.candidates),
+            answer.template and answer.template.main_text, answer.repeated, end.hint,
+        ])
+    """
+    server = site(serve)
+    rows = {row[0]: row[1:] for row in run(body, server.url).printed}
+    hints = {line: row.pop() for line, row in rows.items()}
+    assert rows == {
+        1: ["ok", 3, 3, CONTENT[""], False],
+        2: ["ok", 2, 2, CONTENT["a"], False],
+        3: ["bad-input", 0, 0, None, False],
+        4: ["bad-input", 0, 0, None, False],
+        5: ["bad-input", 0, 0, None, False],
+        6: ["bad-input", 0, 0, None, False],
+        7: ["http-404", 3, 0, None, False],
+        8: ["ok", 3, 0, None, True],
+    }
+    assert "ftp: is neither http nor https" in hints[3]
+    assert "no 'url'" in hints[4]
+    assert "int" in hints[5]
+    assert "n='0': expected a whole number" in hints[6]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "settings", "arguments", "words"),
+    [
+        ([], {"TPLSPIDER_SEARCHES": 0}, {}, "TPLSPIDER_SEARCHES"),
+        ([], {"TPLSPIDER_SERCHES": 2}, {}, "did you mean TPLSPIDER_SEARCHES"),
+        ([], {"TPLSPIDER_PROFILE": "none"}, {}, "TPLSPIDER_PROFILE"),
+        ([], {"JOBDIR": "job"}, {}, "JOBDIR"),
+        ([], [("a", 1)], {}, "settings: expected a mapping"),
+        ([], {}, {"n": 0}, "n='0'"),
+        ([], {}, {"m": 3}, "unknown argument 'm'"),
+        ([], {}, {"urls": "list.txt"}, "urls: the key pages are given as inputs"),
+        ("https://example.org", {}, {}, "inputs: expected an iterable"),
+        (3, {}, {}, "inputs: expected an iterable"),
+    ],
+)
+def test_what_is_wrong_is_said_at_once(
+    inputs: Any, settings: Any, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=r"\A.+\Z") as told:
+        tplspider.search_many(inputs, settings, **arguments)
+    assert words in str(told.value)
+
+
+def test_answers_come_as_searches_end(run: Run, serve: Serve) -> None:
+    """One that never ends by itself keeps no other back, and can be ended."""
+    body = """
+    found = tplspider.search_many([given + "/hanging", given + "/"], SETTINGS)
+    async for answer in found:
+        show([answer.summary.line, answer.summary.key_outcome, answer.summary.reason])
+        if answer.summary.line == 2:
+            (name,) = found.under_way
+            is_it = found.under_way[name] == given + "/hanging"
+            show([is_it, found.cancel("x"), found.cancel(name)])
+    """
+    assert run(body, site(serve, "hanging").url).printed == [
+        [2, "ok", "complete_subdigraph"],
+        [True, False, True],
+        [1, "not-loaded", "cancelled"],
+    ]
+
+
+def test_a_search_that_is_cancelled_gives_what_it_has(run: Run, serve: Serve) -> None:
+    body = """
+    found = tplspider.search_many([{"url": given + "/", "id": 5}], SETTINGS)
+    async def cancel():
+        while not (names := list(found.under_way)):
+            await asyncio.sleep(0.01)
+        while len(found._crawl.sessions[names[0]].awaited) != 1 or (
+            not found._crawl.sessions[names[0]].search
+            or len(found._crawl.sessions[names[0]].search.members) < 2
+        ):
+            await asyncio.sleep(0.01)
+        assert found.cancel(names[0])
+    task = asyncio.create_task(cancel())
+    async for answer in found:
+        show([answer.summary.reason, answer.summary.input, len(answer.candidates)])
+    await task
+    """
+    done = run(body, site(serve, "c").url)
+    assert done.printed == [["cancelled", {"id": 5}, 2]]
+
+
+LEAVE = {
+    "break": """
+    async for answer in tplspider.search_many(inputs, settings):
+        show(answer.summary.line)
+        break
+    """,
+    "exception": """
+    try:
+        async for answer in tplspider.search_many(inputs, settings):
+            show(answer.summary.line)
+            raise KeyError
+    except KeyError:
+        pass
+    """,
+    "cancelled": """
+    came = asyncio.Event()
+    async def take():
+        async for answer in tplspider.search_many(inputs, settings):
+            show(answer.summary.line)
+            came.set()
+    task = asyncio.create_task(take())
+    await came.wait()
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        pass
+    """,
+    "aclose": """
+    found = tplspider.search_many(inputs, settings)
+    show((await anext(found)).summary.line)
+    await found.aclose()
+    assert await anext(found, None) is None
+    """,
+    "with": """
+    async with tplspider.search_many(inputs, settings) as found:
+        show((await anext(found)).summary.line)
+    """,
+}
+
+
+@on_linux
+@pytest.mark.parametrize("way", LEAVE)
+def test_who_leaves_leaves_nothing_behind(run: Run, serve: Serve, way: str) -> None:
+    """Neither tasks nor processes, connections and files; searches hang, and so do inputs."""
+    body = f"""
+    async def inputs():
+        yield given + "/"
+        yield given + "/hanging"
+        await asyncio.Event().wait()
+    inputs, settings = inputs(), {{**SETTINGS, "TPLSPIDER_TEMPLATE": True}}
+    {LEAVE[way]}
+    show(await left_over())
+    """
+    line, left = run(body, site(serve, "hanging").url).printed
+    assert line == 1
+    assert left == {"tasks": [], "workers": [], "connections": 0, "files": []}
+
+
+@on_linux
+def test_a_program_that_ends(run: Run, serve: Serve, tmp_path: Path) -> None:
+    """There is no time left to leave in good order."""
+    body = """
+    inputs = [given + "/", given + "/hanging"]
+    async for answer in tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEMPLATE": True}):
+        show(workers())
+        break
+    """
+    (pids,) = run(body, site(serve, "hanging").url).printed
+    assert pids
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
+    """Of inputs without an end, no more is taken than there is use for."""
+    body = """
+    taken = 0
+    def inputs():
+        global taken
+        while True:
+            taken += 1
+            yield given + f"/?{taken}"
+    found = tplspider.search_many(inputs(), {**SETTINGS, "TPLSPIDER_SEARCHES": 2})
+    async for answer in found:
+        if answer.summary.line == 4:
+            break
+    before = -1
+    while taken != before or found.under_way:  # until nothing happens any more
+        before = taken
+        await asyncio.sleep(0.3)
+    show(taken)
+    await found.aclose()
+    """
+    body = body.replace("global taken", "nonlocal taken")
+    server = site(serve)
+    server.routes |= {f"/?{number}": server.routes["/"] for number in range(1, 30)}
+    (taken,) = run(body, server.url).printed
+    # Two places, as many lines that wait for their host, and the answers that were taken.
+    assert 4 < taken <= 12
+
+
+def test_inputs_that_keep_us_waiting(run: Run, serve: Serve) -> None:
+    """What can be searched is searched: more of one host than at a time, one twice."""
+    body = """
+    answered = asyncio.Queue()
+    async def inputs():
+        for path in "/", "/a", "/b", "/c", "/":
+            yield given + path
+        for _ in range(5):
+            await answered.get()
+        yield "last"
+    async for answer in tplspider.search_many(inputs(), SETTINGS):
+        answered.put_nowait(answer.summary.line)
+        show(answer.summary.line)
+        if answer.summary.line == 6:
+            break
+    """
+    assert sorted(run(body, site(serve).url).printed) == [1, 2, 3, 4, 5, 6]
+
+
+def test_inputs_that_fail(run: Run, serve: Serve) -> None:
+    """The answers so far come first."""
+    body = """
+    def inputs():
+        yield given + "/"
+        raise LookupError("no more")
+    try:
+        async for answer in tplspider.search_many(inputs(), SETTINGS):
+            show(answer.summary.line)
+    except LookupError as error:
+        show(str(error))
+    async for answer in tplspider.search_many([], SETTINGS):
+        show("never")
+    """
+    assert run(body, site(serve).url).printed == [1, "no more"]
+
+
+@on_linux
+def test_several_at_once_and_one_after_the_other(run: Run, serve: Serve) -> None:
+    body = """
+    async def lines(paths):
+        inputs = [given + path for path in paths]
+        found = tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEMPLATE": True})
+        return sorted([answer.summary.line async for answer in found if answer.template])
+    show(await asyncio.gather(lines(["/", "/a"]), lines(["/", "/b", "/c"])))
+    show(await lines(["/", "/a"]))
+    show(await left_over())
+    """
+    at_once, after, left = run(body, site(serve).url).printed
+    assert (at_once, after) == ([[1, 2], [1, 2, 3]], [1, 2])
+    assert not any(left.values())
+
+
+def test_settings_of_scrapy(run: Run, serve: Serve, tmp_path: Path) -> None:
+    """They count more than the default profile, and what they write is written."""
+    body = """
+    from scrapy.settings import Settings
+    url, feed = given
+    settings = Settings({**SETTINGS, "FEEDS": {feed: {"format": "jl"}}, "ROBOTSTXT_OBEY": False})
+    async for answer in tplspider.search_many([url + "/"], settings):
+        show(answer.summary.complete)
+    """
+    server, feed = site(serve), tmp_path / "out.jl"
+    assert run(body, [server.url, str(feed)]).printed == [True]
+    assert "/robots.txt" not in server.log
+    assert len(feed.read_text().splitlines()) == 3
+
+
+def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
+    body = """
+    settings = {**SETTINGS, "CLOSESPIDER_ITEMCOUNT": 1, "TPLSPIDER_SEARCHES": 1}
+    try:
+        async for answer in tplspider.search_many([given + f"/?{n}" for n in range(9)], settings):
+            show(answer.summary.key_outcome)
+    except RuntimeError as error:
+        show(str(error))
+    """
+    *_, last = run(body, site(serve, "hanging").url).printed
+    assert last == "ended before all inputs were answered (closespider_itemcount)"
+
+
+def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
+    body = """
+    from scrapy.utils.reactor import install_reactor
+    install_reactor(given)
+    try:
+        await anext(tplspider.search_many(["http://127.0.0.1/"]))
+    except RuntimeError as error:
+        show(str(error))
+    """
+    asyncio_reactor = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+    done = run_program(body, tmp_path, reactor=False, given=asyncio_reactor)
+    assert "does not run this event loop" in done.printed[0], done.log
+    assert done.printed[0].count("\n") == 0
+    other = "twisted.internet.selectreactor.SelectReactor"
+    done = run_program(body, tmp_path, reactor=False, given=other)
+    assert "SelectReactor is installed" in done.printed[0], done.log
+
+
+@pytest.mark.crawl
+def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
+    text = (PROJECT / "docs/usage.md").read_text("utf-8").partition("\n## As a library\n")[2]
+    example = text.partition("```python\n")[2].partition("```")[0]
+    server = site(serve)
+    for name in "ab":
+        example = example.replace(f"https://example.org/{name}", f"{server.url}/{name}")
+    example = example.replace('{"TPLSPIDER', '{"DOWNLOAD_DELAY": 0, "TPLSPIDER')
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [f"{server.url}/{name} ok 2" for name in "ab"]
