@@ -374,3 +374,64 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path) -> None:
     assert done.code == 2
     (said,) = done.log.strip().splitlines()
     assert "is damaged" in said
+
+
+def test_one_file_by_another_name_at_the_second_start(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    (tmp_path / "place").mkdir()
+    (tmp_path / "link").symlink_to("place")
+    urls = tmp_path / "keys.txt"
+    urls.write_text("\n".join(key_pages(server)[:2]))
+    names = (f"-O{tmp_path}/place/../link/out.jl", f"-asummary={tmp_path}/place/../summary.jl")
+    for _ in range(2):
+        done = run_scrapy(
+            *("crawl", "template_candidates", f"-aurls={urls}", *names),
+            folder=tmp_path,
+            settings={"JOBDIR": str(tmp_path / "job")},
+        )
+        assert done.code == 0, done.log
+        assert len(rows(tmp_path / "place" / "out.jl")) == 6
+
+
+def test_a_list_that_has_changed_is_noticed_before_anything_is_requested(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    urls = tmp_path / "keys.txt"
+    pages = key_pages(server)
+    urls.write_text("\n".join(pages[:3]) + "\n")
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    assert crawl_list(tmp_path, urls, settings=settings).code == 0
+    asked = len(server.log)
+    for lines, why in (
+        ([pages[0], pages[3], pages[2]], "line 2 is not"),
+        (pages[:1], "not in the list any more"),
+    ):
+        urls.write_text("\n".join(lines) + "\n")
+        done = crawl_list(tmp_path, urls, settings=settings)
+        assert done.code == 1
+        assert why in done.log
+        assert "goes on" not in done.log
+    assert len(server.log) == asked
+
+
+def test_what_is_printed_cannot_go_on(tmp_path: Path) -> None:
+    urls = tmp_path / "keys.txt"
+    urls.write_text("http://127.0.0.1:9/\n")
+    done = run_scrapy(
+        *("template", "-i", str(urls)),
+        folder=tmp_path,
+        settings={"JOBDIR": str(tmp_path / "job")},
+    )
+    assert done.code == 2
+    assert "-a template=FILE.jl" in done.log
+
+
+def test_a_file_in_the_place_of_an_address(tmp_path: Path) -> None:
+    urls = tmp_path / "keys.csv"
+    urls.write_text("url\nhttp://127.0.0.1:9/\n")
+    done = run_scrapy("crawl", "template_candidates", f"-aurl={urls}", folder=tmp_path)
+    assert done.code == 2
+    assert "-a urls=FILE" in done.log

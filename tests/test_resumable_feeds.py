@@ -178,8 +178,7 @@ def test_other_feeds_with_the_same_folder(tmp_path: Path) -> None:
         done(feeds, 1)
     said = refused(tmp_path, "out.csv")
     assert said.startswith(
-        f"JOBDIR={str(tmp_path / 'job')!r}: feed {str(tmp_path / 'out.jl')!r} was jl utf-8"
-        " TemplateCandidate key_url"
+        f"JOBDIR={str(tmp_path / 'job')!r}: feed {str(tmp_path / 'out.jl')!r} is missing"
     )
     assert f"is not given, feed {str(tmp_path / 'out.csv')!r} was not given and is csv" in said
     assert not (tmp_path / "out.csv").exists()

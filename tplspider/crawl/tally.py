@@ -22,6 +22,7 @@ class Tally:
     unusable: Counter[str] = field(default_factory=Counter)  # by what their key pages gave
     loads: int = 0
     lost: int = 0  # outputs that were not written, items that were refused
+    has_begun: bool = False
     is_finished: bool = False  # there is no key page that was not answered
 
     @property

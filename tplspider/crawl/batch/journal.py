@@ -108,7 +108,7 @@ class Journal:
             return False
         before: dict[str, str] = json.loads(found[0][0])
         faults = [
-            f"{name} {_state('was', before.get(name))} and {_state('is', description.get(name))}"
+            _difference(name, before.get(name), description.get(name))
             for name in {**before, **description}
             if before.get(name) != description.get(name)
         ]
@@ -234,5 +234,10 @@ def _in_bytes(lengths: Mapping[str, int]) -> Iterable[tuple[bytes, int]]:
     return ((os.fsencode(path), length) for path, length in lengths.items())
 
 
-def _state(verb: str, value: str | None) -> str:
-    return f"{verb} not given" if value is None else f"{verb} {value}"
+def _difference(name: str, before: str | None, now: str | None) -> str:
+    if name.startswith("feed "):  # what a journal knows of a feed is long
+        if before is None or now is None:
+            return f"{name} is {'new' if before is None else 'missing'}"
+        return f"{name} had other columns, or another format"
+    was, is_now = (("not given" if each is None else each) for each in (before, now))
+    return f"{name} was {was} and is {is_now}"

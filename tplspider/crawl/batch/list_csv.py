@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.batch.list_formats import text_of
@@ -60,7 +60,9 @@ class Csv:
             return faulty(record.raw, record.fault)
         cells, columns = len(record.cells), len(self._names)
         if cells != columns:
-            return faulty(record.raw, f"{cells} cells, and the header has {columns}")
+            named = dict(zip(self._names, record.cells, strict=False))
+            line = line_with(record.raw, record.raw.data.decode(), named, self._column)
+            return replace(line, values={}, fault=f"{cells} cells, and the header has {columns}")
         # What a spreadsheet has beyond its columns has no name, and nobody asks for it.
         pairs = zip(self._names, record.cells, strict=True)
         found = {name: cell for name, cell in pairs if name}
@@ -78,7 +80,10 @@ class Csv:
             if tried[0].fault:
                 raise ValueError(f"line {first.number}, its header: {tried[0].fault}")
             columns = ", ".join(repr(name[:40]) for name in tried[0].cells[:10])
-            raise ValueError(f"no column {self._column!r} in its header (there are {columns})")
+            raise ValueError(
+                f"no column {self._column!r} in its header (there are {columns}):"
+                " name the one with the addresses by -a column=NAME"
+            )
         self._names = tried[-1].cells
         for name in self._names:
             if name and self._names.count(name) > 1:

@@ -22,7 +22,8 @@ from tplspider.crawl.ticket import ticket_for
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.answer import candidates
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.hints import NO_EVIDENCE, joined
+from tplspider.search.hints import HTTPS_ASSUMED, NO_EVIDENCE, joined
+from tplspider.web.answers import CONNECTION, DNS, TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
+
+_NOBODY_THERE = (CONNECTION, DNS, TIMEOUT)
 
 Item = TemplateCandidate | PageTemplate | CandidateSearch
 
@@ -100,9 +103,10 @@ class ResultDesk:
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
         shared = self._crawler.get_downloader_middleware(SharedAnswers)
+        assumed = end.key_outcome in _NOBODY_THERE and "//" not in page.requested_url
         end = replace(
             end,
-            hint=joined(end.hint, NO_EVIDENCE if alone else ""),
+            hint=joined(end.hint, NO_EVIDENCE if alone else "", HTTPS_ASSUMED if assumed else ""),
             shared=shared.counts[session.search_id] if shared else 0,
         )
         self._given = session, page, None
