@@ -180,7 +180,7 @@ def test_other_feeds_with_the_same_folder(tmp_path: Path) -> None:
     assert said.startswith(
         f"JOBDIR={str(tmp_path / 'job')!r}: feed {str(tmp_path / 'out.jl')!r} is missing"
     )
-    assert f"is not given, feed {str(tmp_path / 'out.csv')!r} was not given and is csv" in said
+    assert f"feed {str(tmp_path / 'out.csv')!r} is new" in said
     assert not (tmp_path / "out.csv").exists()
     with fed(tmp_path, "out.jl", overwrite=True) as feeds:
         done(feeds, 2)
