@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
@@ -65,6 +66,7 @@ class Searches:
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
         if spider.take_answer:
             AnswerMaker(spider.crawler, self._desk, spider.take_answer)
+        tally_of(spider.crawler).earlier = job.journal.outcomes()
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))
         spider.crawler.signals.connect(self._desk.open, signal=scrapy_signals.spider_opened)
@@ -86,10 +88,12 @@ class Searches:
         elif arguments.url:
             lines = [_one_line(arguments, spider.requested_url)]
         else:
-            lines = listed = open_list_of(arguments, config)
-            crawler.signals.connect(listed.close, signal=scrapy_signals.spider_closed, weak=False)
             if is_stream(arguments.urls):
-                lines = in_background(listed)
+                lines = in_background(partial(open_list_of, arguments, config))
+            else:
+                lines = listed = open_list_of(arguments, config)
+                closed = scrapy_signals.spider_closed
+                crawler.signals.connect(listed.close, signal=closed, weak=False)
             if not job.plan.feeds and is_own_project(crawler.settings):
                 logger.warning("Nothing is kept: give -O FILE for candidates, or -a summary=FILE")
         _make_room(crawler.settings, config.searches * config.in_flight)
@@ -143,7 +147,7 @@ class Searches:
             count_lost(crawler)
             close_spider(crawler, JOURNAL_FAULT)
             return
-        tally_of(crawler).is_finished = True
+        tally_of(crawler).is_finished = not self._desk.undone
         if not self.batch.has_lines and not self._spider.inputs:
             logger.error("urls=%r: no address in it", self._spider.arguments.urls)
             count_lost(crawler)
