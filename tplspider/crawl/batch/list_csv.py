@@ -18,6 +18,7 @@ from tplspider.crawl.batch.raw_lines import LONGEST, RawLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_MOST_LINES = 200  # of a record: a quote that is not closed costs as many, and line after line
 _DELIMITERS = (",", ";", "\t")  # spreadsheets have others in other countries
 
 
@@ -134,6 +135,6 @@ def _texts(taken: list[RawLine], lines: _Lines) -> Iterator[str]:
     for raw in lines:
         taken.append(raw)
         size += len(raw.data)
-        if size > LONGEST:
-            raise ValueError("the record is longer than 1 MB")
+        if size > LONGEST or len(taken) > _MOST_LINES:
+            raise ValueError(f"the record is longer than 1 MB, or {_MOST_LINES} lines")
         yield text_of(raw) + "\n"
