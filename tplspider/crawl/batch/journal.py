@@ -162,11 +162,6 @@ class Journal:
         )
         return [Suspect(*row) for row in rows]
 
-    def give_up(self, search_id: str) -> None:
-        """Let a search go that ends without results: it is not in flight, nor a suspect."""
-        if self.is_kept:
-            self._run("DELETE FROM begun WHERE search_id = ?", (search_id,))
-
     def forget_begun(self) -> None:
         """Say that nobody is to blame for this end. Deaths of earlier starts stay known."""
         if self.is_kept:

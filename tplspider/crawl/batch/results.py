@@ -86,10 +86,6 @@ class ResultDesk:
         """Whether results are on their way."""
         return bool(self._at_work)
 
-    def has(self, session: SearchSession) -> bool:
-        """Whether the results of this search are on their way."""
-        return session.search_id in self._at_work
-
     async def items(
         self, session: SearchSession, page: KeyPage, giver: object, *, hurried: bool = False
     ) -> AsyncIterator[Item]:
