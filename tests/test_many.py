@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy import Request
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
 
@@ -454,7 +455,7 @@ class Breaking:
         self.break_on(item)
         return item
 
-    async def process_spider_output_async(
+    async def process_spider_output(
         self, response: object, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         async for output in result:
@@ -463,7 +464,7 @@ class Breaking:
 
     def break_on(self, output: object) -> None:
         kind = type(output).__name__
-        if self.words and f"{kind} {vars(output).get('requested_url', '')}".startswith(self.words):
+        if self.words and f"{kind} {getattr(output, 'requested_url', '')}".startswith(self.words):
             raise RuntimeError("down for a moment")
 
 
@@ -532,3 +533,29 @@ def test_an_empty_stream_is_told_in_one_line(tmp_path: Path) -> None:
     assert done.code == 1
     assert "urls='/dev/null': no address in it" in done.log
     assert "Traceback" not in done.log
+
+
+class Refusing:
+    """A spider middleware of somebody's that fails on every request."""
+
+    async def process_spider_output(
+        self, response: object, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        async for output in result:
+            if isinstance(output, Request):
+                raise TypeError("no requests")
+            yield output
+
+
+@pytest.mark.slow
+def test_a_middleware_that_fails_on_every_request(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    urls = tmp_path / "keys.txt"
+    urls.write_text("\n".join(key_pages(server)[:2]))
+    middlewares = json.dumps({"tests.test_many.Refusing": 550})
+    done = crawl_list(tmp_path, urls, "-amax_loads=3", settings={"SPIDER_MIDDLEWARES": middlewares})
+    found = rows(tmp_path / "summary.jl")
+    assert len(found) == 2, done.log
+    assert {link["reason"] for row in found for link in row["explored"]} == {"error"}

@@ -97,6 +97,17 @@ async def let_go(crawler: Crawler) -> None:
         await send(signal=signals.engine_stopped)
 
 
+def is_at_rest(crawler: Crawler) -> bool:
+    """Whether Scrapy has nothing to do: no request, no response, no item.
+
+    It tells so by a signal, but not before start() has ended.
+    """
+    engine = crawler.engine
+    slot, scheduler = engine.scraper.slot, engine.scheduler
+    busy = engine.downloader.active or (scheduler and scheduler.has_pending_requests())
+    return not busy and slot is not None and slot.is_idle()
+
+
 def drop_waiting_requests(crawler: Crawler, is_dropped: Callable[[Request], bool]) -> None:
     """Take requests out of the queues in which they wait for their turn.
 

@@ -15,7 +15,12 @@ from tplspider import signals
 from tplspider.crawl.account import Account
 from tplspider.crawl.outputs.feeds import OURS
 from tplspider.crawl.outputs.lost import count_lost
-from tplspider.crawl.scrapy_private import close_spider, lead_close_through, process_item
+from tplspider.crawl.scrapy_private import (
+    close_spider,
+    is_at_rest,
+    lead_close_through,
+    process_item,
+)
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
 from tplspider.search.ends import CANCELLED, MAX_SECONDS
@@ -34,6 +39,9 @@ if TYPE_CHECKING:
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
+
+_OF_LIST = ""  # among the timers, beside those of searches by their ids
+_LOOKED_AFTER = 2.0  # seconds
 
 
 class CliqueTracker:
@@ -79,6 +87,8 @@ class CliqueTracker:
 
         lead_close_through(self.crawler, finish)
         self._account = Account(self.crawler, many=spider.searches.batch is not None)
+        if spider.searches.batch:
+            self._look_after(spider)
 
     def search_opened(self, session: SearchSession, spider: TemplateCandidatesSpider) -> None:
         if session.url != session.requested_url:
@@ -88,6 +98,17 @@ class CliqueTracker:
             self._timers[session.search_id] = call_later(
                 seconds, self._out_of_time, spider, session
             )
+
+    def _look_after(self, spider: TemplateCandidatesSpider, *, rested: bool = False) -> None:
+        """Notice from time to time what has vanished of a list: it is never idle before its end.
+
+        Whoever fails on a request may hold on to its ticket.
+        """
+        rests = is_at_rest(self.crawler)
+        if rested and rests:
+            self._account_for_lost(spider)
+        again = call_later(_LOOKED_AFTER, lambda: self._look_after(spider, rested=rests))
+        self._timers[_OF_LIST] = again
 
     def spider_closed(self) -> None:
         for timer in self._timers.values():
@@ -128,14 +149,19 @@ class CliqueTracker:
 
     def spider_idle(self, spider: TemplateCandidatesSpider) -> None:
         """Nothing is under way: a search that is not over waits for what has vanished."""
+        lost = self._account_for_lost(spider)
+        # Whoever ends the crawl, or a search, closes the spider when the results are out.
+        if lost or self._early or self._finished or spider.searches.is_busy:
+            raise DontCloseSpider
+
+    def _account_for_lost(self, spider: TemplateCandidatesSpider) -> bool:
+        """Tell searches of what they wait for in vain; whether there is any."""
         lost = [
             spider.tickets.lost(session, rank)
-            for session in spider.sessions.values()
+            for session in list(spider.sessions.values())
             for rank in session.awaited
         ]
-        # Whoever ends the crawl, or a search, closes the spider when the results are out.
-        if any(lost) or self._early or self._finished or spider.searches.is_busy:
-            raise DontCloseSpider
+        return any(lost)
 
     def cancel_search(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
         """Somebody wants no more of a search than what it has found so far."""
