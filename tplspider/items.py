@@ -105,6 +105,7 @@ class PageTemplate:
     main_text: str = ""
     main_html: str = ""
     title: str = ""
+    key_html: str = ""  # for a report
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

@@ -19,7 +19,7 @@ from tplspider.crawl.batch.journal_file import (
 from tplspider.crawl.outputs.resumable import FeedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -139,8 +139,16 @@ class Journal:
         found = self._run("SELECT summary FROM searches WHERE search_id = ?", (search_id,))
         if not found:
             return None
+        return self._unpack(search_id, found[0][0])
+
+    def summaries(self) -> Iterator[dict[str, Any]]:
+        """The summaries of all searches that are done, one at a time."""
+        found = self._file.connection.execute("SELECT search_id, summary FROM searches")
+        return (self._unpack(search_id, packed) for search_id, packed in found)
+
+    def _unpack(self, search_id: str, packed: bytes) -> dict[str, Any]:
         try:
-            summary: dict[str, Any] = json.loads(zlib.decompress(found[0][0]))
+            summary: dict[str, Any] = json.loads(zlib.decompress(packed))
         except (zlib.error, ValueError):
             raise JournalError(
                 f"{self._file.label}: the journal is damaged (search {search_id})"

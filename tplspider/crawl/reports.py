@@ -1,0 +1,140 @@
+"""Reports, written as searches end: from their items as these came out of the pipelines."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from scrapy import signals as scrapy_signals
+from scrapy.utils.asyncio import run_in_thread
+
+from tplspider import signals
+from tplspider.crawl.outputs.lost import count_lost
+from tplspider.items import CandidateSearch, PageTemplate
+from tplspider.report.files import ReportFolder, write_report
+from tplspider.search.wording import counted
+from tplspider.web.answers import CRASHED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+
+    from tplspider.crawl.outputs.report_place import ReportPlace
+    from tplspider.search.session import SearchSession
+
+logger = logging.getLogger(__name__)
+
+# The index of a long list takes its time: it is made anew when it is that old, in seconds, and that
+# many times as old as the making took.
+_AGE, _SHARE = 5.0, 20
+
+
+class Reports:
+    """Writes the report of each search before the search counts as done.
+
+    Scrapy waits for what listens to its items, and the results of a search are out only then. So a
+    crawl that is killed and goes on has a report for each search that is done. *known* are the
+    summaries of an earlier crawl with the same JOBDIR: the index lists them as well.
+    """
+
+    def __init__(
+        self, crawler: Crawler, place: ReportPlace, known: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
+        self._crawler = crawler
+        self._place = place
+        self._folder = ReportFolder(place.path) if place.is_folder else None
+        self._turn = asyncio.Lock()
+        self._ended: set[str] = set()  # searches whose summaries are on their way
+        # Of the search whose items are coming out: whatever of them is there.
+        self._summary: CandidateSearch | None = None
+        self._template: PageTemplate | None = None
+        self._index_again = 0.0  # a time
+        self._faults = 0
+        if self._folder:
+            self._begin(self._folder, known)
+        connect = crawler.signals.connect
+        connect(self.search_ended, signal=signals.search_ended)
+        connect(self.item_scraped, signal=scrapy_signals.item_scraped)
+        connect(self.search_settled, signal=signals.search_settled)
+        connect(self.close, signal=scrapy_signals.spider_closed)
+
+    def search_ended(self, summary: CandidateSearch) -> None:
+        self._ended.add(summary.search_id)
+
+    async def item_scraped(self, item: object) -> None:
+        """Write a report when the summary is out, and once more if the template comes later."""
+        if isinstance(item, PageTemplate):
+            self._template = item
+        elif isinstance(item, CandidateSearch):
+            # Of a search that was made before, for another line, there is a report.
+            if item.search_id not in self._ended and item.key_outcome != CRASHED:
+                return
+            self._ended.discard(item.search_id)
+            self._summary = item
+        else:
+            return
+        summary, template = self._summary, self._template
+        if summary is None:
+            return
+        if template and template.search_id != summary.search_id:
+            template = None
+        async with self._turn:
+            if await self._try(self._write, summary, template):
+                self._crawler.stats.inc_value("tplspider/reports")
+
+    def search_settled(self, session: SearchSession) -> None:
+        if session.search_id in self._ended:
+            self._ended.discard(session.search_id)
+            logger.warning("No report on %s: a pipeline has kept its summary", session.url)
+        self._summary = self._template = None
+
+    async def close(self) -> None:
+        """Make the index for the last time, and say where it all is."""
+        if self._folder:
+            async with self._turn:
+                await self._try(self._folder.write_index)
+        if self._faults > 1:
+            logger.error("%s cannot be written", counted(self._faults, "report"))
+        elif not self._faults:
+            logger.info("Report: %s", self._place.page)
+
+    def _begin(self, folder: ReportFolder, known: Iterable[Mapping[str, Any]]) -> None:
+        try:
+            folder.rebuild(known)
+            folder.write_index()
+        except (OSError, ValueError) as error:
+            self._lose(error)
+
+    def _write(self, summary: CandidateSearch, template: PageTemplate | None) -> None:
+        """In a thread: drawing hundreds of pages takes more time than an event loop has."""
+        if self._folder is None:
+            write_report(self._place.path, summary, template)
+            return
+        self._folder.add(summary, template)
+        begun = time.monotonic()
+        if begun >= self._index_again:
+            self._folder.write_index()
+            ended = time.monotonic()
+            self._index_again = ended + max(_AGE, _SHARE * (ended - begun))
+
+    async def _try(self, write: Callable[..., None], *arguments: object) -> bool:
+        try:
+            await run_in_thread(write, *arguments)
+        except Exception as error:  # noqa: BLE001 - the search has its items, whatever becomes of this
+            self._lose(error)
+            return False
+        return True
+
+    def _lose(self, error: Exception) -> None:
+        """One line is enough, however many follow."""
+        self._faults += 1
+        count_lost(self._crawler)
+        if self._faults > 1:
+            return
+        why = getattr(error, "strerror", None) or error or type(error).__name__
+        is_ours = not isinstance(error, OSError)
+        logger.error("%s cannot be written: %s", self._place.label, why, exc_info=is_ours)
