@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
-    done = run_scrapy("demo", folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    done = run_scrapy(
+        "demo",
+        f"--report={tmp_path / 'r.html'}",
+        folder=tmp_path,
+        settings={"LOG_LEVEL": "WARNING"},
+    )
     assert done.code == 0
     assert done.log == ""
     rows = re.findall(r"^  (\d)  +(\S+)  +(.*?)(  +yes)?$", done.stdout, re.MULTILINE)
@@ -48,7 +53,7 @@ def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
 
 @pytest.mark.crawl
 def test_the_demo_takes_a_size(tmp_path: Path) -> None:
-    done = run_scrapy("demo", "-n", "2", folder=tmp_path)
+    done = run_scrapy("demo", "-n", "2", "--report=", folder=tmp_path)
     assert "2 pages that all link to each other, after 4 loads" in done.stdout
     assert run_scrapy("demo", "-n", "none", folder=tmp_path).code == 2
 

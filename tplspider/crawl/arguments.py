@@ -99,7 +99,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),
-        report=_report_place(str(values.get("report", Arguments.report)), many=not url),
+        report=str(values.get("report", Arguments.report)),
         credentials=read_credentials(given_url, url) if url else None,
     )
 
@@ -218,18 +218,4 @@ def _feed_file(name: str, value: str) -> str:
             f"{name}={value!r}: expected a file that ends in one of {FEED_FORMATS},"
             " or -:json and the like for standard output"
         )
-    return value
-
-
-def is_report_file(name: str) -> bool:
-    """Whether a report of that name is a file for one key page, and not a folder for many."""
-    return name.lower().endswith((".html", ".htm"))
-
-
-def _report_place(value: str, *, many: bool) -> str:
-    """A file for the report on one key page, or a folder for any number of them."""
-    if many and is_report_file(value):
-        raise ValueError(f"report={value!r}: each search of a list has a page there: give a folder")
-    if value.startswith("-") or (value and feed_format(value) in FEED_FORMATS):
-        raise ValueError(f"report={value!r}: expected a file that ends in .html, or a folder")
     return value

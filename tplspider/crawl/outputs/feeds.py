@@ -83,7 +83,7 @@ def plan_outputs(
             for feed, output in zip(wanted, outputs, strict=True)
         ]
     log = settings.get("LOG_FILE") or ""
-    report = report_place(names, arguments.report)
+    report = report_place(names, arguments.report, many=not arguments.url)
     with_report = [*outputs, *(report.outputs if report else ())]
     check_outputs(with_report, folder, printed=printed, log=log, journal=journal)
     if report:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.crawl.arguments import is_report_file
+from tplspider.crawl.arguments import FEED_FORMATS, feed_format
 from tplspider.crawl.outputs.check import compare_folder, try_output
 from tplspider.crawl.outputs.confined import is_inside
 from tplspider.crawl.outputs.names import final_path
@@ -44,14 +44,19 @@ class ReportPlace:
         return [] if self.is_folder else [file]
 
 
-def report_place(names: OutputNames, given: str) -> ReportPlace | None:
+def report_place(names: OutputNames, given: str, *, many: bool) -> ReportPlace | None:
     """The place that the argument names; None without one. ValueError is for the user."""
     if not given:
         return None
     label = f"report={given!r}"
     # Where links lead, because a report takes the place of what is there and does not write to it.
     path = Path(os.path.realpath(final_path(names.argument(label, given))))
-    return ReportPlace(label, path, is_folder=not is_report_file(given))
+    is_folder = not given.lower().endswith((".html", ".htm"))
+    if many and not is_folder:
+        raise ValueError(f"{label}: each search of many has a page of its own: give a folder")
+    if given.startswith("-") or (is_folder and feed_format(given) in FEED_FORMATS):
+        raise ValueError(f"{label}: expected a file that ends in .html, or a folder")
+    return ReportPlace(label, path, is_folder)
 
 
 def check_report(
