@@ -89,7 +89,7 @@ class Reports:
     def search_settled(self, session: SearchSession) -> None:
         if session.search_id in self._ended:
             self._ended.discard(session.search_id)
-            logger.warning("No report on %s: a pipeline has kept its summary", session.url)
+            logger.warning("No report on %s: its summary was dropped", session.url)
         self._summary = self._template = None
 
     async def close(self) -> None:
