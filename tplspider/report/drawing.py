@@ -1,0 +1,201 @@
+"""The topology of a search as a drawing: where its pages are, and the lines between them.
+
+Up to forty pages stand on two rings, the answer inside, and every link is a line. Of more, the
+answer is a ring above a grid of the others, and the lines are those of the answer: all links would
+be a grey blot. Where lines are left out the page shows them for one page at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import cos, hypot, pi, sin
+from typing import TYPE_CHECKING
+
+from tplspider.report.model import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.report.model import Report
+
+MOST_ON_RINGS = 40
+MOST_NEAR = 3  # pages whose missing links are drawn
+NEAR = 2  # links that such a page may lack
+WIDTH = 960
+_RADIUS, _SMALL = 20, 15
+_COLUMNS, _CELL = 22, 42
+_LABELLED = 14  # pages, up to which there is room for words
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A page: its rank (0 for the key page) and where it is."""
+
+    rank: int
+    x: float
+    y: float
+    radius: int
+    kind: str  # key, member or other
+    links: str = ""  # ranks of the pages it links to, as ranges, where they are not drawn
+    label: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line between two pages; one-way lines and missing links go from *source* to *target*."""
+
+    source: int
+    target: int
+    kind: str  # mutual, one-way or missing
+    place: str  # answer, key or other: what it belongs to
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Where the sign of a missing link is."""
+        return round((self.x1 + self.x2) / 2, 1), round((self.y1 + self.y2) / 2, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Nodes and lines in a picture of so many units. *whole* if all links are drawn."""
+
+    height: float
+    nodes: list[Node] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    whole: bool = True
+    width: int = WIDTH
+
+
+def draw(report: Report) -> Drawing:
+    """The drawing of a search; without nodes if no page was explored."""
+    if not report.pages:
+        return Drawing(0)
+    whole = len(report.pages) <= MOST_ON_RINGS
+    nodes, height = (_on_rings if whole else _in_grid)(report)
+    places = {node.rank: node for node in nodes}
+    ranks = list(places) if whole else list(report.members)
+    lines = [*_links(report, places, ranks), *_missing(report, places)]
+    return Drawing(round(height), nodes, lines, whole)
+
+
+def nearest(report: Report) -> list[int]:
+    """The pages that are not part of the answer and lack the fewest links to be."""
+    if not report.members:
+        return []
+    lacking = {rank: len(report.missing(rank)) for rank in report.pages}
+    near = [rank for rank in lacking if 0 < lacking[rank] and rank not in report.members]
+    return sorted(near, key=lambda rank: (lacking[rank], rank))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers in a short form.
+
+    >>> ranges([0, 1, 2, 5, 7, 8])
+    '0-2 5 7-8'
+    """
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return " ".join(f"{a}-{b}" if a != b else f"{a}" for a, b in found)
+
+
+def _on_rings(report: Report) -> tuple[list[Node], float]:
+    inside = list(report.members)
+    outside = [KEY, *(rank for rank in report.pages if rank not in inside)]
+    inner = 0 if len(inside) == 1 else max(85.0, 52 * len(inside) / (2 * pi))
+    outer = max(inner + 95, 60 * len(outside) / (2 * pi), 190.0)
+    middle = outer + 50
+    wide = min(1.35, (WIDTH / 2 - 90) / outer) if len(report.pages) > 3 else 1.2
+    labels = len(report.pages) <= _LABELLED
+    radius = _RADIUS if len(report.pages) <= 24 else _SMALL + 2
+    nodes = [
+        Node(rank, *_round(x * wide, y, middle), radius, _kind(report, rank), label=labels)
+        for ring, size in ((outside, outer), (inside, inner))
+        for rank, (x, y) in zip(ring, _circle(len(ring), size), strict=True)
+    ]
+    return sorted(nodes, key=lambda node: node.rank), 2 * middle + (20 if labels else 0)
+
+
+def _in_grid(report: Report) -> tuple[list[Node], float]:
+    inside = list(report.members)
+    others = [rank for rank in report.pages if rank not in inside]
+    ring = 0 if len(inside) == 1 else max(70.0, 46 * len(inside) / (2 * pi))
+    middle = ring + 40
+    positions = {
+        rank: _round(x, y, middle)
+        for rank, (x, y) in zip(inside, _circle(len(inside), ring), strict=True)
+    }
+    positions[KEY] = (60.0, middle)
+    left = (WIDTH - _COLUMNS * _CELL + _CELL) / 2
+    top = 2 * middle + 30
+    for place, rank in enumerate(others):
+        row, column = divmod(place, _COLUMNS)
+        positions[rank] = (left + column * _CELL, top + row * _CELL)
+    nodes = [
+        Node(
+            *(rank, *positions[rank], _RADIUS if rank == KEY or rank in inside else _SMALL),
+            _kind(report, rank),
+            ranges(sorted(report.links[rank])),
+        )
+        for rank in sorted(positions)
+    ]
+    return nodes, max(y for _, y in positions.values()) + 40
+
+
+def _circle(count: int, radius: float) -> list[tuple[float, float]]:
+    """Places on a circle, clockwise from its top."""
+    turns = [2 * pi * place / max(count, 1) - pi / 2 for place in range(count)]
+    return [(radius * cos(turn), radius * sin(turn)) for turn in turns]
+
+
+def _round(x: float, y: float, middle: float) -> tuple[float, float]:
+    return round(WIDTH / 2 + x, 1), round(middle + y, 1)
+
+
+def _kind(report: Report, rank: int) -> str:
+    if rank == KEY:
+        return "key"
+    return "member" if rank in report.members else "other"
+
+
+def _links(report: Report, places: dict[int, Node], ranks: list[int]) -> Iterator[Line]:
+    """The links among some pages; two that link to each other have one line."""
+    for one, other in combinations(ranks, 2):
+        forth, back = other in report.links[one], one in report.links[other]
+        if not forth and not back:
+            continue
+        in_answer = one in report.members and other in report.members
+        place = "answer" if in_answer else "key" if KEY in (one, other) else "other"
+        source, target = (one, other) if forth else (other, one)
+        kind = "mutual" if forth and back else "one-way"
+        yield _line(places[source], places[target], kind, place)
+
+
+def _missing(report: Report, places: dict[int, Node]) -> Iterator[Line]:
+    """The links that the nearest pages lack."""
+    for rank in nearest(report)[:MOST_NEAR]:
+        pairs = report.missing(rank)
+        if len(pairs) <= NEAR:
+            for source, target in pairs:
+                yield _line(places[source], places[target], "missing", "answer", aside=7)
+
+
+def _line(source: Node, target: Node, kind: str, place: str, aside: float = 0) -> Line:
+    """A line from the edge of one node to that of another, with room for arrow heads."""
+    dx, dy = target.x - source.x, target.y - source.y
+    length = hypot(dx, dy) or 1
+    dx, dy = dx / length, dy / length
+    start, end = source.radius + 3, length - target.radius - 3
+    return Line(
+        *(source.rank, target.rank, kind, place),
+        *(round(source.x + dx * start - dy * aside, 1), round(source.y + dy * start + dx * aside, 1)),
+        *(round(source.x + dx * end - dy * aside, 1), round(source.y + dy * end + dx * aside, 1)),
+    )
