@@ -7,9 +7,11 @@ import os
 import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +134,8 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
         assert len(names) == 5
         assert listed(tmp_path / "reports") == names
         assert {*names, "index.html"} <= names_in(tmp_path / "reports")
+        index = tree_of(tmp_path / "reports" / "index.html")
+        assert len(index.xpath("//tbody/tr")) == 6  # the bad line has a row, and no page
         for row in summaries:
             if row["key_outcome"] == "ok":
                 report = tree_of(tmp_path / "reports" / f"{row['search_id']}.html")
@@ -170,13 +174,17 @@ def killed_and_resumed(folder: Path, server: FixtureServer, moments: list[float]
             process.send_signal(signal.SIGKILL)
         if reports.exists():
             assert all(whole(path) for path in reports.glob("*.html"))
-            # Every search that is done has its report.
-            done = {row["search_id"] for row in rows(folder / "summary.jl")[:-3]}
-            assert {f"{name}.html" for name in done} <= names_in(reports)
+            assert {f"{name}.html" for name in searches_done(folder / "job")} <= names_in(reports)
     done_at_last = subprocess.run(
         command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False
     )
     assert done_at_last.returncode == 0, done_at_last.stderr
+
+
+def searches_done(job: Path) -> list[str]:
+    """What the journal of a crawl that was killed calls done."""
+    with closing(sqlite3.connect(job / "tplspider.sqlite")) as journal:
+        return [name for (name,) in journal.execute("SELECT search_id FROM searches")]
 
 
 def whole(path: Path) -> bool:
@@ -258,7 +266,10 @@ def test_what_will_not_do(tmp_path: Path, given: dict[str, str], why: str) -> No
     (tmp_path / "foreign" / "notes.txt").write_text("mine")
     (tmp_path / "theirs" / "index.html").write_text("<title>My site</title>")
     before = snapshot(tmp_path)
-    line = fault(**{name: value.replace("PLACE", str(tmp_path)) for name, value in given.items()})
+    arguments: dict[str, Any] = {
+        name: value.replace("PLACE", str(tmp_path)) for name, value in given.items()
+    }
+    line = fault(**arguments)
     assert why in line
     assert "report=" in line or "save_html=" in line
     assert snapshot(tmp_path) == before
@@ -331,7 +342,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, serve: Callable[..., FixtureServer
         text=True,
         timeout=120,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)),
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -15,14 +15,14 @@ from tplspider.crawl.outputs.lost import count_lost
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.files import ReportFolder, write_report
 from tplspider.search.wording import counted
-from tplspider.web.answers import CRASHED
+from tplspider.web.answers import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
+    from tplspider.crawl.batch.journal import Journal
     from tplspider.crawl.outputs.report_place import ReportPlace
     from tplspider.search.session import SearchSession
 
@@ -37,16 +37,13 @@ class Reports:
     """Writes the report of each search before the search counts as done.
 
     Scrapy waits for what listens to its items, and the results of a search are out only then. So a
-    crawl that is killed and goes on has a report for each search that is done. *known* are the
-    summaries of an earlier crawl with the same JOBDIR: the index lists them as well.
+    crawl that is killed and goes on has a report for each search that is done.
     """
 
-    def __init__(
-        self, crawler: Crawler, place: ReportPlace, known: Iterable[Mapping[str, Any]] = ()
-    ) -> None:
+    def __init__(self, crawler: Crawler, place: ReportPlace, journal: Journal) -> None:
         self._crawler = crawler
         self._place = place
-        self._folder = ReportFolder(place.path) if place.is_folder else None
+        self._folder: ReportFolder | None = None
         self._turn = asyncio.Lock()
         self._ended: set[str] = set()  # searches whose summaries are on their way
         # Of the search whose items are coming out: whatever of them is there.
@@ -54,13 +51,28 @@ class Reports:
         self._template: PageTemplate | None = None
         self._index_again = 0.0  # a time
         self._faults = 0
-        if self._folder:
-            self._begin(self._folder, known)
+        self._journal = journal
         connect = crawler.signals.connect
+        if place.is_folder:
+            connect(self.begin, signal=scrapy_signals.spider_opened)
         connect(self.search_ended, signal=signals.search_ended)
         connect(self.item_scraped, signal=scrapy_signals.item_scraped)
         connect(self.search_settled, signal=signals.search_settled)
         connect(self.close, signal=scrapy_signals.spider_closed)
+
+    def begin(self) -> None:
+        """Begin a new index, or go on with that of an earlier crawl with the same JOBDIR."""
+        try:
+            self._folder = folder = ReportFolder(self._place.path)
+            if not self._journal.done():
+                folder.clear()
+            for search_id in self._journal.search_ids():
+                # Somebody has taken the rows away, or the power was lost.
+                if search_id not in folder and (summary := self._journal.summary(search_id)):
+                    folder.add(summary, replace=False)
+            folder.write_index()
+        except (OSError, ValueError) as error:
+            self._lose(error)
 
     def search_ended(self, summary: CandidateSearch) -> None:
         self._ended.add(summary.search_id)
@@ -71,7 +83,7 @@ class Reports:
             self._template = item
         elif isinstance(item, CandidateSearch):
             # Of a search that was made before, for another line, there is a report.
-            if item.search_id not in self._ended and item.key_outcome != CRASHED:
+            if item.search_id not in self._ended and item.key_outcome not in (BAD_INPUT, CRASHED):
                 return
             self._ended.discard(item.search_id)
             self._summary = item
@@ -97,23 +109,19 @@ class Reports:
         if self._folder:
             async with self._turn:
                 await self._try(self._folder.write_index)
+                self._folder.close()
         if self._faults > 1:
             logger.error("%s cannot be written", counted(self._faults, "report"))
         elif not self._faults:
             logger.info("Report: %s", self._place.page)
 
-    def _begin(self, folder: ReportFolder, known: Iterable[Mapping[str, Any]]) -> None:
-        try:
-            folder.rebuild(known)
-            folder.write_index()
-        except (OSError, ValueError) as error:
-            self._lose(error)
-
     def _write(self, summary: CandidateSearch, template: PageTemplate | None) -> None:
         """In a thread: drawing hundreds of pages takes more time than an event loop has."""
-        if self._folder is None:
+        if not self._place.is_folder:
+            self._place.path.parent.mkdir(parents=True, exist_ok=True)
             write_report(self._place.path, summary, template)
             return
+        self._folder = self._folder or ReportFolder(self._place.path)
         self._folder.add(summary, template)
         begun = time.monotonic()
         if begun >= self._index_again:

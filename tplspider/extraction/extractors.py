@@ -83,7 +83,7 @@ def run_extractor(
         # Here and not above: most crawls do without.
         from tplspider.report.clean_page import clean_page  # noqa: PLC0415 - as said
 
-        found.key_html = clean_page(key.html, key.url)
+        found.key_html = clean_page(key.html, key.url, not_template=found.not_template)
     return found
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-from dataclasses import asdict, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING
 
-from tplspider.report.field_types import check_fields
-from tplspider.report.index_entry import IndexEntry, index_entry
-from tplspider.report.model import check_search_id, make_report
+from tplspider.report.index_entry import index_entry
+from tplspider.report.index_rows import IndexRows
+from tplspider.report.model import make_report
 from tplspider.report.rendering import render_index, render_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+    from pathlib import Path
+    from typing import Any
 
     from tplspider.items import CandidateSearch, PageTemplate
 
@@ -23,7 +25,12 @@ if TYPE_CHECKING:
     Template = PageTemplate | Mapping[str, Any]
 
 INDEX = "index.html"
-ENTRIES = "entries.jl"  # what the index is made of, a line for each row
+ROWS = ".index.sqlite"  # what the index is made of
+_OURS = re.compile(
+    r"(?:[0-9a-f]{16}|index)\.html|\.index\.sqlite(?:-journal)?"
+    r"|\.(?:[0-9a-f]{16}|index)\.html\.[0-9a-f]{8}\.part"
+)
+_LEFT = 60  # seconds after which nobody is writing to a file any more
 
 
 def write_report(path: Path, summary: Summary, template: Template | None = None) -> None:
@@ -31,108 +38,75 @@ def write_report(path: Path, summary: Summary, template: Template | None = None)
 
     Raises ValueError, in one line, for what is not a summary of this version, and OSError.
     """
-    _write(path, render_report(make_report(summary, template)))
+    _write(path, [render_report(make_report(summary, template))])
 
 
 class ReportFolder:
     """A folder with the report of each search in SEARCH_ID.html, and an index of all.
 
-    What was added before stays: a crawl may go on after a restart, and another one join it.
+    What was added before stays, until it is cleared: a crawl may go on after a restart.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir(parents=True, exist_ok=True)
-        self._entries = {_key(entry): entry for entry in _read_entries(path / ENTRIES)}
-        self._searches = {entry.search_id for entry in self._entries.values()}
+        self._rows = IndexRows(path / ROWS)
 
-    def add(self, summary: Summary, template: Template | None = None) -> None:
+    def __contains__(self, search_id: str) -> bool:
+        return self._rows.has(search_id)
+
+    def add(
+        self, summary: Summary, template: Template | None = None, *, replace: bool = True
+    ) -> None:
         """Write the report of a search, and remember its row of the index.
 
-        A line that could not be searched has a row alone. The same search again, for another line
-        of a list, has another row; without a template, it leaves a page that is there as it is.
+        A line that could not be searched has a row alone. Where it is not to *replace* a page,
+        one that is there stays: that of another line with the same search, which has a template.
         """
         report = make_report(summary, template)
         entry = index_entry(report.summary)
-        page = self.path / entry.page if entry.page else None
-        is_again = entry.search_id in self._searches
-        if page and not (template is None and is_again and page.exists()):
-            _write(page, render_report(report))
-        self._entries[_key(entry)] = entry
-        self._searches.add(entry.search_id)
-        with (self.path / ENTRIES).open("a", encoding="utf-8") as file:
-            file.write(_line(entry))
+        if entry.page and (replace or not (self.path / entry.page).exists()):
+            _write(self.path / entry.page, [render_report(report)])
+        self._rows.put(entry, alone=replace)
+
+    def clear(self) -> None:
+        """Begin a new index. Pages stay until others take their places; what a kill left goes."""
+        self._rows.clear()
+        for path in self.path.glob(".*.part"):
+            if time.time() - path.stat().st_mtime > _LEFT:
+                path.unlink(missing_ok=True)
 
     def rebuild(self, summaries: Iterable[Summary]) -> None:
         """Make the rows anew from a summary feed, which is what was really answered.
 
         A page that is missing is made; one that is there stays, for it may have a template.
         """
-        self._entries.clear()
+        self.clear()
         for summary in summaries:
-            report = make_report(summary)
-            entry = index_entry(report.summary)
-            if entry.page and not (self.path / entry.page).exists():
-                _write(self.path / entry.page, render_report(report))
-            self._entries[_key(entry)] = entry
-        self._searches = {entry.search_id for entry in self._entries.values()}
-        _write(self.path / ENTRIES, "".join(map(_line, self._entries.values())))
+            self.add(summary, replace=False)
 
     def write_index(self) -> None:
         """Write the index of what was added so far, by line."""
-        _write(self.path / INDEX, render_index(sorted(self._entries.values(), key=_place)))
+        _write(self.path / INDEX, render_index(self._rows, self._rows.counts()))
+
+    def close(self) -> None:
+        """Let go of the file with the rows."""
+        self._rows.close()
 
 
-def _key(entry: IndexEntry) -> tuple[str, int | None]:
-    return entry.search_id, entry.line
+def is_of_report_folder(name: str, names: AbstractSet[str]) -> bool:
+    """Whether a file may be one of a folder of reports, by its name and those beside it."""
+    return bool(_OURS.fullmatch(name)) and (name != INDEX or ROWS in names)
 
 
-def _place(entry: IndexEntry) -> tuple[bool, int]:
-    return entry.line is None, entry.line or 0
-
-
-def _line(entry: IndexEntry) -> str:
-    return json.dumps(asdict(entry), ensure_ascii=True) + "\n"
-
-
-def _read_entries(path: Path) -> list[IndexEntry]:
-    """The rows that were remembered. The last line may have been cut by a kill."""
-    hints = get_type_hints(IndexEntry)
-    names = [field.name for field in fields(IndexEntry)]
-    found = []
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return []
-    for line in lines:
-        try:
-            values = json.loads(line)
-            check_fields(values, hints, "a row")
-            entry = IndexEntry(**{name: values[name] for name in names})
-            if entry.search_id:
-                check_search_id(entry.search_id)
-        except (ValueError, RecursionError):
-            continue
-        page = f"{entry.search_id}.html" if entry.search_id else ""
-        if entry.page == page:  # nothing leads out of the folder
-            found.append(entry)
-    return found
-
-
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, pieces: Iterable[str]) -> None:
     """Write a file beside its place, and put it there when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part")
+    new = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.part")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
+            file.writelines(pieces)
+        new.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -40,9 +40,13 @@ def report_feeds(
         write_report(report, row, templates.get(row["search_id"]))
         return str(report)
     folder = ReportFolder(report)
+    written: set[str] = set()
     for row in rows:
-        folder.add(row, templates.pop(row["search_id"], None))
+        search = row["search_id"]
+        folder.add(row, templates.get(search), replace=search not in written)
+        written.add(search)
     folder.write_index()
+    folder.close()
     return f"{report / INDEX} ({counted(len(searches), 'search').replace('searchs', 'searches')})"
 
 

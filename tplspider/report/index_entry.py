@@ -47,5 +47,10 @@ def index_entry(summary: CandidateSearch) -> IndexEntry:
         similarity=summary.similarity,
         loads=summary.loads,
         hint=short(summary.hint, _MOST),
-        page=f"{summary.search_id}.html" if summary.search_id else "",
+        page=page_of(summary.search_id),
     )
+
+
+def page_of(search_id: str) -> str:
+    """The file of a search beside the index; a line that could not be searched has none."""
+    return f"{search_id}.html" if search_id else ""

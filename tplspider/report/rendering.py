@@ -29,9 +29,10 @@ from tplspider.report.model import KEY
 from tplspider.report.shown_text import harmless, short, short_address, web_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tplspider.report.index_entry import IndexEntry
+    from tplspider.report.index_rows import Counts
     from tplspider.report.model import Report
 
 _TOLD = 5  # pages whose missing links are told in words
@@ -50,7 +51,7 @@ class _Frame:
 def render_report(report: Report) -> str:
     """The report of one search."""
     listed = matrix_pages(report)
-    return _page(
+    pieces = _pieces(
         "report.html",
         frames=True,
         report=report,
@@ -64,11 +65,12 @@ def render_report(report: Report) -> str:
         pages_in_frames=_frames(report),
         most_text=_MOST_TEXT,
     )
+    return "".join(pieces)
 
 
-def render_index(entries: Iterable[IndexEntry]) -> str:
-    """The index of many reports."""
-    return _page("index.html", frames=False, entries=list(entries))
+def render_index(entries: Iterable[IndexEntry], counts: Counts) -> Iterator[str]:
+    """The index of many reports, piece by piece."""
+    return _pieces("index.html", frames=False, entries=entries, counts=counts)
 
 
 def matrix_pages(report: Report) -> list[int]:
@@ -91,7 +93,7 @@ def _frames(report: Report) -> list[_Frame]:
     return frames
 
 
-def _page(name: str, *, frames: bool, **values: object) -> str:
+def _pieces(name: str, *, frames: bool, **values: object) -> Iterator[str]:
     style, script = _resource("style.css"), _resource("tables.js")
     styles = [style, WHOLE_STYLE, GREY_STYLE] if frames else [style]
     policy = (
@@ -99,7 +101,7 @@ def _page(name: str, *, frames: bool, **values: object) -> str:
         f" script-src {_source(script)}; style-src {' '.join(map(_source, styles))}"
     )
     template = _environment().get_template(name)
-    return template.render(style=Markup(style), script=Markup(script), policy=policy, **values)  # noqa: S704 - our own
+    return template.generate(style=Markup(style), script=Markup(script), policy=policy, **values)  # noqa: S704 - our own
 
 
 def _source(text: str) -> str:

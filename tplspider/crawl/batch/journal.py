@@ -134,21 +134,18 @@ class Journal:
         """How many lines are done."""
         return int(self._run("SELECT count(*) FROM done")[0][0])
 
+    def search_ids(self) -> Iterator[str]:
+        """The ids of all searches that are done, one at a time."""
+        found = self._file.connection.execute("SELECT search_id FROM searches")
+        return (str(search_id) for (search_id,) in found)
+
     def summary(self, search_id: str) -> dict[str, Any] | None:
         """The summary of a search that is done."""
         found = self._run("SELECT summary FROM searches WHERE search_id = ?", (search_id,))
         if not found:
             return None
-        return self._unpack(search_id, found[0][0])
-
-    def summaries(self) -> Iterator[dict[str, Any]]:
-        """The summaries of all searches that are done, one at a time."""
-        found = self._file.connection.execute("SELECT search_id, summary FROM searches")
-        return (self._unpack(search_id, packed) for search_id, packed in found)
-
-    def _unpack(self, search_id: str, packed: bytes) -> dict[str, Any]:
         try:
-            summary: dict[str, Any] = json.loads(zlib.decompress(packed))
+            summary: dict[str, Any] = json.loads(zlib.decompress(found[0][0]))
         except (zlib.error, ValueError):
             raise JournalError(
                 f"{self._file.label}: the journal is damaged (search {search_id})"

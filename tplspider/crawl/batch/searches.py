@@ -66,7 +66,7 @@ class Searches:
             # Here and not above: the engine that writes it is not imported for those who want none.
             from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
 
-            self._reports = Reports(spider.crawler, job.plan.report, job.journal.summaries())
+            self._reports = Reports(spider.crawler, job.plan.report, job.journal)
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))
         spider.crawler.signals.connect(self._desk.open, signal=scrapy_signals.spider_opened)

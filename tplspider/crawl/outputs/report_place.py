@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tplspider.crawl.outputs.plan import OutputNames
-
-_OURS = re.compile(r"\.?(?:[0-9a-f]{16}|index)\.(?:html|new)")  # TODO
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,11 @@ def _check_contents(label: str, folder: Path) -> None:
     """Refuse a folder of somebody else's, whose index.html would be overwritten."""
     if not folder.exists():
         return
-    foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    # Here and not above: the engine that writes reports is not imported for those who want none.
+    from tplspider.report.files import is_of_report_folder  # noqa: PLC0415 - as said
+
+    names = {path.name for path in folder.iterdir()}
+    foreign = sorted(name for name in names if not is_of_report_folder(name, names))
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise ValueError(
