@@ -26,6 +26,7 @@ WIDTH = 960
 _RADIUS, _SMALL = 20, 15
 _COLUMNS, _CELL = 22, 42
 _LABELLED = 14  # pages, up to which there is room for words
+_ASIDE, _ROUND = 24, 95  # how far a line is bent
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Node:
     radius: int
     kind: str  # key, member or other
     links: str = ""  # ranks of the pages it links to, as ranges, where they are not drawn
-    label: bool = False
+    label_y: float = 0  # 0 where there is no room for words
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +50,8 @@ class Line:
     target: int
     kind: str  # mutual, one-way or missing
     place: str  # answer, key or other: what it belongs to
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """Where the sign of a missing link is."""
-        return round((self.x1 + self.x2) / 2, 1), round((self.y1 + self.y2) / 2, 1)
+    path: str
+    middle: tuple[float, float]  # where the sign of a missing link is
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +110,15 @@ def _on_rings(report: Report) -> tuple[list[Node], float]:
     wide = min(1.35, (WIDTH / 2 - 90) / outer) if len(report.pages) > 3 else 1.2
     labels = len(report.pages) <= _LABELLED
     radius = _RADIUS if len(report.pages) <= 24 else _SMALL + 2
-    nodes = [
-        Node(rank, *_round(x * wide, y, middle), radius, _kind(report, rank), label=labels)
-        for ring, size in ((outside, outer), (inside, inner))
-        for rank, (x, y) in zip(ring, _circle(len(ring), size), strict=True)
-    ]
-    return sorted(nodes, key=lambda node: node.rank), 2 * middle + (20 if labels else 0)
+    nodes = []
+    for ring, size in ((outside, outer), (inside, inner)):
+        for rank, (x, y) in zip(ring, _circle(len(ring), size), strict=True):
+            place = _round(x * wide, y, middle)
+            # Away from the middle, where most lines are.
+            label = place[1] + (-radius - 11 if y < -1 else radius + 20)
+            kind = _kind(report, rank)
+            nodes.append(Node(rank, *place, radius, kind, label_y=label if labels else 0))
+    return sorted(nodes, key=lambda node: node.rank), 2 * middle
 
 
 def _in_grid(report: Report) -> tuple[list[Node], float]:
@@ -176,7 +173,7 @@ def _links(report: Report, places: dict[int, Node], ranks: list[int]) -> Iterato
         place = "answer" if in_answer else "key" if KEY in (one, other) else "other"
         source, target = (one, other) if forth else (other, one)
         kind = "mutual" if forth and back else "one-way"
-        yield _line(places[source], places[target], kind, place)
+        yield _line(places, source, target, kind, place)
 
 
 def _missing(report: Report, places: dict[int, Node]) -> Iterator[Line]:
@@ -185,17 +182,32 @@ def _missing(report: Report, places: dict[int, Node]) -> Iterator[Line]:
         pairs = report.missing(rank)
         if len(pairs) <= NEAR:
             for source, target in pairs:
-                yield _line(places[source], places[target], "missing", "answer", aside=7)
+                yield _line(places, source, target, "missing", "answer")
 
 
-def _line(source: Node, target: Node, kind: str, place: str, aside: float = 0) -> Line:
-    """A line from the edge of one node to that of another, with room for arrow heads."""
-    dx, dy = target.x - source.x, target.y - source.y
+def _line(places: dict[int, Node], source: int, target: int, kind: str, place: str) -> Line:
+    """A line from the edge of one node to that of another; round a node that is in its way."""
+    start, end = places[source], places[target]
+    dx, dy = end.x - start.x, end.y - start.y
     length = hypot(dx, dy) or 1
     dx, dy = dx / length, dy / length
-    start, end = source.radius + 3, length - target.radius - 3
-    return Line(
-        *(source.rank, target.rank, kind, place),
-        *(round(source.x + dx * start - dy * aside, 1), round(source.y + dy * start + dx * aside, 1)),
-        *(round(source.x + dx * end - dy * aside, 1), round(source.y + dy * end + dx * aside, 1)),
+    first, last = start.radius + 6, length - end.radius - 6
+    x1, y1, x2, y2 = (
+        *(start.x + dx * first, start.y + dy * first),
+        *(start.x + dx * last, start.y + dy * last),
     )
+    aside = _ASIDE if kind == "missing" else 0  # the link the other way may be there
+    if any(_is_between(node, start, dx, dy, length) for node in places.values()):
+        aside = _ROUND
+    x, y = (x1 + x2) / 2 - dy * aside, (y1 + y2) / 2 + dx * aside
+    bend = f"Q{x:.1f} {y:.1f} " if aside else "L"
+    path = f"M{x1:.1f} {y1:.1f}{bend}{x2:.1f} {y2:.1f}"
+    middle = (x1 + x2) / 2 - dy * aside / 2, (y1 + y2) / 2 + dx * aside / 2
+    return Line(source, target, kind, place, path, (round(middle[0], 1), round(middle[1], 1)))
+
+
+def _is_between(node: Node, start: Node, dx: float, dy: float, length: float) -> bool:
+    """Whether a straight line of that direction and length would run over a node."""
+    x, y = node.x - start.x, node.y - start.y
+    along, off = x * dx + y * dy, abs(x * dy - y * dx)
+    return off < node.radius and node.radius < along < length - node.radius

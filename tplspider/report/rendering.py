@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tplspider.report.model import Report
 
 _TOLD = 5  # pages whose missing links are told in words
+_FEW = 3  # missing links
 _MOST_TEXT = 200_000  # characters of the main text
 
 
@@ -59,7 +60,7 @@ def render_report(report: Report) -> str:
         template=report.template,
         words=answer_words(report.summary),
         drawing=draw(report),
-        near=[(rank, report.missing(rank)) for rank in nearest(report)[:_TOLD]],
+        near=_near(report),
         matrix=listed,
         matrix_whole=len(listed) == len(report.links),
         pages_in_frames=_frames(report),
@@ -79,6 +80,12 @@ def matrix_pages(report: Report) -> list[int]:
         return list(report.links)
     near = [rank for rank in nearest(report) if len(report.missing(rank)) == 1]
     return [KEY, *sorted([*report.members, *near][:MOST_ON_RINGS])]
+
+
+def _near(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:
+    """The pages that lack few links to be part of the answer, or else the one that lacks least."""
+    lacking = [(rank, report.missing(rank)) for rank in nearest(report)[:_TOLD]]
+    return [near for near in lacking if len(near[1]) <= _FEW] or lacking[:1]
 
 
 def _frames(report: Report) -> list[_Frame]:

@@ -87,6 +87,7 @@
   }
 
   function show(node) {
+    for (const end of nodes.values()) end.classList.remove("linked");
     caption.textContent = node.getAttribute("aria-label");
     caption.hidden = false;
     const rank = node.dataset.rank;
@@ -101,13 +102,12 @@
       const forth = links(node).has(other);
       const back = links(end).has(rank);
       if (end === node || (!forth && !back)) continue;
-      const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-      const [x2, y2] = middle(end);
-      line.setAttribute("class", forth && back ? "mutual" : forth ? "one-way" : "one-way back");
-      for (const [name, value] of Object.entries({ x1: x, y1: y, x2, y2 })) {
-        line.setAttribute(name, value);
-      }
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      const kind = forth && back ? "mutual" : forth ? "one-way" : "one-way back";
+      line.setAttribute("class", `line ${kind}`);
+      line.setAttribute("d", `M${x} ${y}L${middle(end).join(" ")}`);
       lines.append(line);
+      end.classList.add("linked");
     }
     layer.replaceChildren(lines);
   }
@@ -116,6 +116,7 @@
     drawing.classList.remove("pointed");
     layer.replaceChildren();
     for (const line of drawing.querySelectorAll(".shown")) line.classList.remove("shown");
+    for (const end of nodes.values()) end.classList.remove("linked");
     const focused = nodes.get(document.activeElement?.dataset?.rank);
     if (focused) show(focused);
     else caption.hidden = true;
