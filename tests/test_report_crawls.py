@@ -94,6 +94,11 @@ def test_with_a_template(
         report = tree_of(tmp_path / "r.html")
         assert CONTENT[""] in report.text_content()
         assert len(report.xpath("//iframe")) == 2
+    # What is made of the feeds afterwards is the same.
+    again = tmp_path / "again.html"
+    feeds = (str(tmp_path / "summary.json"), f"--template={file}")
+    assert run_scrapy("report", *feeds, f"-O{again}", folder=tmp_path).code == 0
+    assert again.read_bytes() == (tmp_path / "r.html").read_bytes()
     assert crawl(f"{server.url}/", template=file).code == 0
     assert json.loads(file.read_bytes()) == [{**template, "key_html": ""}]
 

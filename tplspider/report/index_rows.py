@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TABLE = """CREATE TABLE IF NOT EXISTS rows (search_id TEXT NOT NULL, line INT NOT NULL,
     answer TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (search_id, line)) WITHOUT ROWID"""
+_HINTS = get_type_hints(IndexEntry)
 _LAST = 2**62  # in the place of a line, for a search that has none
 
 
@@ -99,10 +100,9 @@ class IndexRows:
 
 def _entry(text: str) -> IndexEntry | None:
     """A row as it was put down; None for one that somebody has changed."""
-    hints = get_type_hints(IndexEntry)
     try:
         values = json.loads(text)
-        check_fields(values, hints, "a row")
+        check_fields(values, _HINTS, "a row")
         entry = IndexEntry(**{field.name: values[field.name] for field in fields(IndexEntry)})
         if entry.search_id:
             check_search_id(entry.search_id)
