@@ -38,6 +38,7 @@ _BLOCKS = frozenset("dialog dir fieldset form frameset html legend noframes sear
 _VERBATIM = frozenset("listing plaintext textarea xmp".split())
 _ATTRIBUTES = frozenset("align colspan dir lang rowspan start".split())
 _PLAIN_VALUE = re.compile(r"[\w-]{1,20}", re.ASCII)
+_MARKED = re.compile(rf"<[^<>]* {OWN}\b")
 _OPEN = re.compile(r"<[^<>]*\Z")
 
 
@@ -57,6 +58,15 @@ def clean_page(html: str, url: str, most: int = MOST, not_template: Iterable[str
     return _cut(harmless(cleaned), most, url)
 
 
+def clean_again(key_html: str) -> str:
+    """A page that should be clean already, its marks kept: it may come from a file of anybody's."""
+    root = parse_html(key_html)
+    own = {element for top in top_level(root) for element in top.iter("*") if OWN in element.attrib}
+    return harmless(
+        "\n".join(_clean(body, own) for top in top_level(root) for body in _bodies(top))
+    )
+
+
 def _own_elements(root: Element, paths: Iterable[str]) -> set[Element]:
     tree = root.getroottree()
     found: set[Element] = set()
@@ -65,7 +75,8 @@ def _own_elements(root: Element, paths: Iterable[str]) -> set[Element]:
             nodes = tree.xpath(path)
         except etree.XPathError:  # of an extractor of somebody's
             continue
-        found |= {node for node in nodes if isinstance(node, Element)} if nodes else set()
+        if isinstance(nodes, list):
+            found |= {node for node in nodes if isinstance(node, Element)}
     return found
 
 
@@ -80,13 +91,11 @@ def _clean(body: Element, own: set[Element]) -> str:
         _put_words(image)
     etree.strip_elements(body, *_DROPPED, with_tail=False)
     for element in list(body.iter("*")):
-        kept = {
-            name: value
-            for name, value in element.items()
-            if name in _ATTRIBUTES and _PLAIN_VALUE.fullmatch(value)
-        }
+        kept = [(name, str(value)) for name, value in element.items() if name in _ATTRIBUTES]
         element.attrib.clear()
-        element.attrib.update(kept)
+        for name, value in kept:
+            if _PLAIN_VALUE.fullmatch(value):
+                element.set(name, value)
         if element in own:
             element.set(OWN, "")
         element.tag = _harmless_tag(element, body)
@@ -147,7 +156,7 @@ def grey_page(key_html: str) -> str:
 
 def has_own_elements(key_html: str) -> bool:
     """Whether it is known which elements of a cleaned page are its own."""
-    return f" {OWN}" in key_html
+    return bool(_MARKED.search(key_html))
 
 
 def _document(body: str, style: str, title: str) -> str:
