@@ -24,8 +24,11 @@ OWN = "data-own"  # on the elements that are not template
 
 # They go with all that is in them.
 _DROPPED = (
-    "applet area audio base basefont bgsound canvas embed frame head iframe link map meta noembed"
-    " noscript object param script source style svg template title track video"
+    "applet audio canvas head iframe noembed noscript object script style svg template title video"
+).split()
+# They hold nothing in HTML, but the parser may think that what follows them is inside.
+_EMPTY = (
+    "area base basefont bgsound embed frame input keygen link map meta param picture source track"
 ).split()
 # They stay, without their attributes but for a few.
 _KEPT = frozenset(
@@ -87,9 +90,10 @@ def _bodies(top: Element) -> list[Element]:
 
 def _clean(body: Element, own: set[Element]) -> str:
     etree.strip_tags(body, etree.Comment, etree.ProcessingInstruction, etree.Entity)
-    for image in list(body.iter("img", "image", "picture")):
+    for image in list(body.iter("img", "image")):
         _put_words(image)
     etree.strip_elements(body, *_DROPPED, with_tail=False)
+    etree.strip_tags(body, *_EMPTY)
     for element in list(body.iter("*")):
         kept = [(name, str(value)) for name, value in element.items() if name in _ATTRIBUTES]
         element.attrib.clear()
