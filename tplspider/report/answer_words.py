@@ -136,8 +136,9 @@ def _sure(summary: CandidateSearch) -> str:
         degree = "doubtful"
     else:
         degree = "quite sure" if value >= _HIGH_SIMILARITY else "fairly sure"
-    which = "The page found" if summary.cs_size == 1 else "The least similar of them"
-    return f"{degree}: {which[0].lower()}{which[1:]} has {value:.0%} of the key page's structure"
+    which = "the page found" if summary.cs_size == 1 else "the least similar of them"
+    share = float(f"{value:.2f}")  # as it is told elsewhere
+    return f"{degree}: {which} has {share:.0%} of the key page's structure"
 
 
 def _cost(summary: CandidateSearch) -> str:

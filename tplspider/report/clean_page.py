@@ -24,8 +24,11 @@ OWN = "data-own"  # on the elements that are not template
 
 # They go with all that is in them.
 _DROPPED = (
-    "applet area audio base basefont bgsound canvas embed frame head iframe link map meta noembed"
-    " noscript object param script source style svg template title track video"
+    "applet audio canvas head iframe noembed noscript object script style svg template title video"
+).split()
+# They hold nothing in HTML, but the parser may think that what follows them is inside.
+_EMPTY = (
+    "area base basefont bgsound embed frame input keygen link map meta param picture source track"
 ).split()
 # They stay, without their attributes but for a few.
 _KEPT = frozenset(
@@ -38,6 +41,7 @@ _BLOCKS = frozenset("dialog dir fieldset form frameset html legend noframes sear
 _VERBATIM = frozenset("listing plaintext textarea xmp".split())
 _ATTRIBUTES = frozenset("align colspan dir lang rowspan start".split())
 _PLAIN_VALUE = re.compile(r"[\w-]{1,20}", re.ASCII)
+_MARKED = re.compile(rf"<[^<>]* {OWN}\b")
 _OPEN = re.compile(r"<[^<>]*\Z")
 
 
@@ -57,6 +61,15 @@ def clean_page(html: str, url: str, most: int = MOST, not_template: Iterable[str
     return _cut(harmless(cleaned), most, url)
 
 
+def clean_again(key_html: str) -> str:
+    """A page that should be clean already, its marks kept: it may come from a file of anybody's."""
+    root = parse_html(key_html)
+    own = {element for top in top_level(root) for element in top.iter("*") if OWN in element.attrib}
+    return harmless(
+        "\n".join(_clean(body, own) for top in top_level(root) for body in _bodies(top))
+    )
+
+
 def _own_elements(root: Element, paths: Iterable[str]) -> set[Element]:
     tree = root.getroottree()
     found: set[Element] = set()
@@ -65,7 +78,8 @@ def _own_elements(root: Element, paths: Iterable[str]) -> set[Element]:
             nodes = tree.xpath(path)
         except etree.XPathError:  # of an extractor of somebody's
             continue
-        found |= {node for node in nodes if isinstance(node, Element)} if nodes else set()
+        if isinstance(nodes, list):
+            found |= {node for node in nodes if isinstance(node, Element)}
     return found
 
 
@@ -76,17 +90,16 @@ def _bodies(top: Element) -> list[Element]:
 
 def _clean(body: Element, own: set[Element]) -> str:
     etree.strip_tags(body, etree.Comment, etree.ProcessingInstruction, etree.Entity)
-    for image in list(body.iter("img", "image", "picture")):
+    for image in list(body.iter("img", "image")):
         _put_words(image)
     etree.strip_elements(body, *_DROPPED, with_tail=False)
+    etree.strip_tags(body, *_EMPTY)
     for element in list(body.iter("*")):
-        kept = {
-            name: value
-            for name, value in element.items()
-            if name in _ATTRIBUTES and _PLAIN_VALUE.fullmatch(value)
-        }
+        kept = [(name, str(value)) for name, value in element.items() if name in _ATTRIBUTES]
         element.attrib.clear()
-        element.attrib.update(kept)
+        for name, value in kept:
+            if _PLAIN_VALUE.fullmatch(value):
+                element.set(name, value)
         if element in own:
             element.set(OWN, "")
         element.tag = _harmless_tag(element, body)
@@ -147,7 +160,7 @@ def grey_page(key_html: str) -> str:
 
 def has_own_elements(key_html: str) -> bool:
     """Whether it is known which elements of a cleaned page are its own."""
-    return f" {OWN}" in key_html
+    return bool(_MARKED.search(key_html))
 
 
 def _document(body: str, style: str, title: str) -> str:

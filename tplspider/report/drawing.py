@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
     from tplspider.report.model import Report
 
-MOST_ON_RINGS = 40
+    Point = tuple[float, float]
+
+MOST_ON_RINGS = 40  # pages in all
+MOST_ON_RING = 24  # pages of the answer, above a grid
 MOST_NEAR = 3  # pages whose missing links are drawn
 NEAR = 2  # links that such a page may lack
 WIDTH = 960
 _RADIUS, _SMALL = 20, 15
 _COLUMNS, _CELL = 22, 42
 _LABELLED = 14  # pages, up to which there is room for words
-_ASIDE, _ROUND = 24, 95  # how far a line is bent
+_MARGIN = 100  # at the sides: room for words
+_ASIDE = 24  # how far the line of a missing link is bent
+_ROUND = (95, -95, 190, -190)  # how far others are, to go round a page
+_STEPS = 24  # points of a line that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Nodes and lines in a picture of so many units. *whole* if all links are drawn."""
+    """Nodes and lines in a picture of so many units, from *left*.
+
+    *whole* if no link is left out.
+    """
 
     height: float
     nodes: list[Node] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     whole: bool = True
-    width: int = WIDTH
+    left: float = 0
+    width: float = WIDTH
 
 
 def draw(report: Report) -> Drawing:
@@ -72,9 +82,13 @@ def draw(report: Report) -> Drawing:
     whole = len(report.pages) <= MOST_ON_RINGS
     nodes, height = (_on_rings if whole else _in_grid)(report)
     places = {node.rank: node for node in nodes}
-    ranks = list(places) if whole else list(report.members)
-    lines = [*_links(report, places, ranks), *_missing(report, places)]
-    return Drawing(round(height), nodes, lines, whole)
+    drawn = places
+    if not whole:
+        ring = report.members if len(report.members) <= MOST_ON_RING else ()
+        drawn = {rank: places[rank] for rank in ring}
+    lines = [*_links(report, drawn), *_missing(report, places)]
+    left = max(0.0, min(node.x for node in nodes) - _MARGIN) if whole else 0
+    return Drawing(round(height), nodes, lines, whole, round(left), round(WIDTH - 2 * left))
 
 
 def nearest(report: Report) -> list[int]:
@@ -82,7 +96,7 @@ def nearest(report: Report) -> list[int]:
     if not report.members:
         return []
     lacking = {rank: len(report.missing(rank)) for rank in report.pages}
-    near = [rank for rank in lacking if 0 < lacking[rank] and rank not in report.members]
+    near = [rank for rank in lacking if lacking[rank] and rank not in report.members]
     return sorted(near, key=lambda rank: (lacking[rank], rank))
 
 
@@ -122,29 +136,38 @@ def _on_rings(report: Report) -> tuple[list[Node], float]:
 
 
 def _in_grid(report: Report) -> tuple[list[Node], float]:
-    inside = list(report.members)
+    inside = {*report.members}
     others = [rank for rank in report.pages if rank not in inside]
-    ring = 0 if len(inside) == 1 else max(70.0, 46 * len(inside) / (2 * pi))
+    on_ring = report.members if len(inside) <= MOST_ON_RING else ()
+    ring = 0 if len(on_ring) < 2 else max(85.0, 66 * len(on_ring) / (2 * pi))
     middle = ring + 40
     positions = {
         rank: _round(x, y, middle)
-        for rank, (x, y) in zip(inside, _circle(len(inside), ring), strict=True)
+        for rank, (x, y) in zip(on_ring, _circle(len(on_ring), ring), strict=True)
     }
     positions[KEY] = (60.0, middle)
-    left = (WIDTH - _COLUMNS * _CELL + _CELL) / 2
-    top = 2 * middle + 30
-    for place, rank in enumerate(others):
-        row, column = divmod(place, _COLUMNS)
-        positions[rank] = (left + column * _CELL, top + row * _CELL)
+    top = 2 * middle + 60
+    if inside and not on_ring:
+        positions |= _grid(report.members, top)
+        top = max(y for _, y in positions.values()) + 2 * _CELL
+    positions |= _grid(others, top)
     nodes = [
         Node(
-            *(rank, *positions[rank], _RADIUS if rank == KEY or rank in inside else _SMALL),
-            _kind(report, rank),
-            ranges(sorted(report.links[rank])),
+            *(rank, *place, _RADIUS if rank == KEY or rank in on_ring else _SMALL),
+            *(_kind(report, rank), ranges(sorted(report.links[rank]))),
         )
-        for rank in sorted(positions)
+        for rank, place in sorted(positions.items())
     ]
     return nodes, max(y for _, y in positions.values()) + 40
+
+
+def _grid(ranks: Sequence[int], top: float) -> dict[int, Point]:
+    left = (WIDTH - _COLUMNS * _CELL + _CELL) / 2
+    places = (divmod(place, _COLUMNS) for place in range(len(ranks)))
+    return {
+        rank: (left + column * _CELL, top + row * _CELL)
+        for rank, (row, column) in zip(ranks, places, strict=True)
+    }
 
 
 def _circle(count: int, radius: float) -> list[tuple[float, float]]:
@@ -163,9 +186,9 @@ def _kind(report: Report, rank: int) -> str:
     return "member" if rank in report.members else "other"
 
 
-def _links(report: Report, places: dict[int, Node], ranks: list[int]) -> Iterator[Line]:
+def _links(report: Report, places: dict[int, Node]) -> Iterator[Line]:
     """The links among some pages; two that link to each other have one line."""
-    for one, other in combinations(ranks, 2):
+    for one, other in combinations(places, 2):
         forth, back = other in report.links[one], one in report.links[other]
         if not forth and not back:
             continue
@@ -186,28 +209,34 @@ def _missing(report: Report, places: dict[int, Node]) -> Iterator[Line]:
 
 
 def _line(places: dict[int, Node], source: int, target: int, kind: str, place: str) -> Line:
-    """A line from the edge of one node to that of another; round a node that is in its way."""
+    """A line from the edge of one node to that of another; round those that are in its way."""
     start, end = places[source], places[target]
     dx, dy = end.x - start.x, end.y - start.y
     length = hypot(dx, dy) or 1
     dx, dy = dx / length, dy / length
     first, last = start.radius + 6, length - end.radius - 6
-    x1, y1, x2, y2 = (
-        *(start.x + dx * first, start.y + dy * first),
-        *(start.x + dx * last, start.y + dy * last),
-    )
-    aside = _ASIDE if kind == "missing" else 0  # the link the other way may be there
-    if any(_is_between(node, start, dx, dy, length) for node in places.values()):
-        aside = _ROUND
-    x, y = (x1 + x2) / 2 - dy * aside, (y1 + y2) / 2 + dx * aside
-    bend = f"Q{x:.1f} {y:.1f} " if aside else "L"
-    path = f"M{x1:.1f} {y1:.1f}{bend}{x2:.1f} {y2:.1f}"
-    middle = (x1 + x2) / 2 - dy * aside / 2, (y1 + y2) / 2 + dx * aside / 2
+    x1, y1 = start.x + dx * first, start.y + dy * first
+    x2, y2 = start.x + dx * last, start.y + dy * last
+    others = [node for node in places.values() if node.rank not in (source, target)]
+    # Beside a missing link, that of the other way may be there.
+    bends = (_ASIDE, -_ASIDE) if kind == "missing" else (0,)
+    for bend in (*bends, *_ROUND, bends[0]):
+        x, y = (x1 + x2) / 2 - dy * bend, (y1 + y2) / 2 + dx * bend
+        if _is_free((x1, y1), (x, y), (x2, y2), others):
+            break
+    way = f"Q{x:.1f} {y:.1f} " if bend else "L"
+    path = f"M{x1:.1f} {y1:.1f}{way}{x2:.1f} {y2:.1f}"
+    middle = (x1 + 2 * x + x2) / 4, (y1 + 2 * y + y2) / 4
     return Line(source, target, kind, place, path, (round(middle[0], 1), round(middle[1], 1)))
 
 
-def _is_between(node: Node, start: Node, dx: float, dy: float, length: float) -> bool:
-    """Whether a straight line of that direction and length would run over a node."""
-    x, y = node.x - start.x, node.y - start.y
-    along, off = x * dx + y * dy, abs(x * dy - y * dx)
-    return off < node.radius and node.radius < along < length - node.radius
+def _is_free(start: Point, bend: Point, end: Point, nodes: list[Node]) -> bool:
+    """Whether a curve runs over no node; a bend in the middle of two points is a straight line."""
+    for step in range(1, _STEPS):
+        t = step / _STEPS
+        a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t**2
+        x = a * start[0] + b * bend[0] + c * end[0]
+        y = a * start[1] + b * bend[1] + c * end[1]
+        if any(abs(node.x - x) < node.radius > abs(node.y - y) for node in nodes):
+            return False
+    return True

@@ -42,7 +42,7 @@ def _read(path: Path, item_class: type, search_id: str) -> Iterator[dict[str, An
         raise ValueError(f"{path}: expected a file .json, .jl, .jsonl or .csv, or that with .gz")
     with _in_one_line(path), _open(path) as file:
         if name.endswith(".csv"):
-            rows = _rows_of_csv(file, item_class)
+            rows: Iterable[Any] = _rows_of_csv(file, item_class)
         elif name.endswith(".json"):
             rows = _rows_of_json(file)
         else:

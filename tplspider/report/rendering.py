@@ -20,6 +20,7 @@ from tplspider.report.answer_words import answer_words, reason_words
 from tplspider.report.clean_page import (
     GREY_STYLE,
     WHOLE_STYLE,
+    clean_again,
     grey_page,
     has_own_elements,
     whole_page,
@@ -92,7 +93,7 @@ def _frames(report: Report) -> list[_Frame]:
     template = report.template
     if not template or not template.key_html:
         return []
-    html = harmless(template.key_html)
+    html = clean_again(template.key_html)
     frames = [_Frame("The page", "The key page", whole_page(html))]
     if template.evidence and has_own_elements(html):
         title = "The key page, its template greyed out"

@@ -23,9 +23,9 @@ def harmless(text: str) -> str:
 
 
 def short(text: str, most: int = 120) -> str:
-    """A text on one line, cut in its end.
+    r"""A text on one line, cut in its end.
 
-    >>> short("one  two\\n three four", 13)
+    >>> short("one  two\n three four", 13)
     'one two thre…'
     """
     text = " ".join(harmless(text[: 20 * most]).split())
