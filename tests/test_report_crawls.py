@@ -134,6 +134,7 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
         done = crawl_list(tmp_path, urls, "-atemplate=" + str(tmp_path / "t.jl"))
         assert done.code == 1  # for the bad line
         assert f"  reports: {tmp_path}/reports/index.html" in done.log
+        assert "'tplspider/reports': 5" in done.log
         summaries = rows(tmp_path / "summary.jl")
         names = sorted({f"{row['search_id']}.html" for row in summaries if row["search_id"]})
         assert len(names) == 5
@@ -206,10 +207,12 @@ def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer])
     assert listed(here) == listed(there)
     for name in listed(there):
         assert (here / name).read_bytes() == (there / name).read_bytes()
-    # The index comes from the journal: also when somebody has taken it away.
-    (here / "index.html").unlink()
+    # What somebody has taken away comes from the journal.
+    for name in (listed(here)[0], "index.html", ".index.sqlite"):
+        (here / name).unlink()
     killed_and_resumed(tmp_path / "parts", server, [])
     assert listed(here) == listed(there)
+    assert names_in(here) >= names_in(there)
 
 
 def test_another_folder_with_a_journal(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:

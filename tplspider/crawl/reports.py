@@ -67,7 +67,7 @@ class Reports:
             if not self._journal.done():
                 folder.clear()
             for search_id in self._journal.search_ids():
-                # Somebody has taken the rows away, or the power was lost.
+                # Somebody has taken it away, or the power was lost.
                 if search_id not in folder and (summary := self._journal.summary(search_id)):
                     folder.add(summary, replace=False)
             folder.write_index()
@@ -81,22 +81,24 @@ class Reports:
         """Write a report when the summary is out, and once more if the template comes later."""
         if isinstance(item, PageTemplate):
             self._template = item
-        elif isinstance(item, CandidateSearch):
-            # Of a search that was made before, for another line, there is a report.
-            if item.search_id not in self._ended and item.key_outcome not in (BAD_INPUT, CRASHED):
-                return
+            if self._summary and self._summary.search_id == item.search_id:
+                await self._report(self._summary, item)
+        elif isinstance(item, CandidateSearch) and self._is_first(item):
             self._ended.discard(item.search_id)
             self._summary = item
-        else:
-            return
-        summary, template = self._summary, self._template
-        if summary is None:
-            return
-        if template and template.search_id != summary.search_id:
-            template = None
-        async with self._turn:
-            if await self._try(self._write, summary, template):
+            template = self._template
+            is_its_own = template and template.search_id == item.search_id
+            written = await self._report(item, template if is_its_own else None)
+            if written and item.search_id:
                 self._crawler.stats.inc_value("tplspider/reports")
+
+    def _is_first(self, summary: CandidateSearch) -> bool:
+        """Whether there is no report yet: not of a search that was made before, for another line."""
+        return summary.search_id in self._ended or summary.key_outcome in (BAD_INPUT, CRASHED)
+
+    async def _report(self, summary: CandidateSearch, template: PageTemplate | None) -> bool:
+        async with self._turn:
+            return await self._try(self._write, summary, template)
 
     def search_settled(self, session: SearchSession) -> None:
         if session.search_id in self._ended:

@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
-from tplspider.report.index_entry import index_entry
+from tplspider.report.index_entry import index_entry, page_of
 from tplspider.report.index_rows import IndexRows
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_index, render_report
@@ -53,7 +53,7 @@ class ReportFolder:
         self._rows = IndexRows(path / ROWS)
 
     def __contains__(self, search_id: str) -> bool:
-        return self._rows.has(search_id)
+        return self._rows.has(search_id) and (self.path / page_of(search_id)).exists()
 
     def add(
         self, summary: Summary, template: Template | None = None, *, replace: bool = True
