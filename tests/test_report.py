@@ -8,6 +8,9 @@ import io
 import json
 import re
 import sqlite3
+import subprocess
+import sys
+import zipfile
 from base64 import b64encode
 from contextlib import closing
 from hashlib import sha256
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.crawls import SITES, run_scrapy
+from tests.support.crawls import PROJECT, SITES, run_scrapy
 from tests.support.summaries import random_summary, row, summary, template, unusable
 from tplspider import FolderSite, search_pages
 from tplspider.report.clean_page import clean_page
@@ -396,3 +399,23 @@ def test_the_command(tmp_path: Path) -> None:
         assert fault in log
         assert len(log.splitlines()) == 1
     assert (tmp_path / "new" / "a.html").read_bytes() == before
+
+
+def test_a_report_from_a_zipped_package(tmp_path: Path) -> None:
+    """As an egg has it, which scrapyd does not unpack."""
+    with zipfile.ZipFile(tmp_path / "egg.zip", "w") as egg:
+        for file in (PROJECT / "tplspider").rglob("*"):
+            if file.suffix in (".py", ".html", ".css", ".js"):
+                egg.write(file, file.relative_to(PROJECT))
+    (tmp_path / "summary.json").write_text(json.dumps(SMALL))
+    code = (
+        "import json, sys; sys.path.insert(0, 'egg.zip');"
+        "from tplspider.report import files; from pathlib import Path;"
+        "files.write_report(Path('a.html'), json.loads(Path('summary.json').read_text()));"
+        "print('egg.zip' in files.__file__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
+    assert "2 pages very likely share" in (tmp_path / "a.html").read_text("utf-8")

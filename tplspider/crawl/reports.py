@@ -93,7 +93,7 @@ class Reports:
                 self._crawler.stats.inc_value("tplspider/reports")
 
     def _is_first(self, summary: CandidateSearch) -> bool:
-        """Whether there is no report yet: not of a search that was made before, for another line."""
+        """Whether it is not one more answer by a search that was made for another line."""
         return summary.search_id in self._ended or summary.key_outcome in (BAD_INPUT, CRASHED)
 
     async def _report(self, summary: CandidateSearch, template: PageTemplate | None) -> bool:

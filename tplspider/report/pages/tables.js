@@ -3,60 +3,80 @@
   "use strict";
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-  function sortBy(table, column, header) {
-    const body = table.tBodies[0];
-    const descending = header.getAttribute("aria-sort") === "ascending";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    header.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const keyed = Array.from(body.rows, (row) => {
-      const text = row.cells[column].textContent.trim();
-      const number = text === "" ? NaN : Number(text);
-      return { row, text, number };
-    });
-    const sign = descending ? -1 : 1;
-    keyed.sort((a, b) => {
-      if (a.text === "" || b.text === "") return (a.text === "") - (b.text === ""); // empty: last
-      if (!Number.isNaN(a.number) && !Number.isNaN(b.number)) return sign * (a.number - b.number);
-      return sign * collator.compare(a.text, b.text);
-    });
-    const sorted = document.createDocumentFragment();
-    for (const { row } of keyed) sorted.append(row);
-    body.append(sorted);
-  }
+  const MOST = 500; // rows of a large table that are laid out unless all are asked for
 
-  for (const table of document.querySelectorAll("table[data-sortable]")) {
+  function enhance(table) {
+    const body = table.tBodies[0];
+    const tools = document.querySelector(`[data-filters="${table.id}"]`).closest(".tools");
+    const input = tools.querySelector("input");
+    const count = tools.querySelector("output");
+    const all = tools.querySelector("button");
+    let rows = Array.from(body.rows);
+    let most = rows.length > 2 * MOST ? MOST : Infinity;
+    const texts = new Map();
+
+    function text(row) {
+      if (!texts.has(row)) {
+        const words = Array.from(row.cells, (cell) => cell.textContent);
+        texts.set(row, words.join(" ").toLowerCase());
+      }
+      return texts.get(row);
+    }
+
+    function show() {
+      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let found = 0;
+      for (const row of rows) {
+        row.hidden = !words.every((word) => text(row).includes(word));
+        if (!row.hidden) found += 1;
+        row.classList.toggle("beyond", !row.hidden && found > most);
+      }
+      all.hidden = found <= most;
+      count.textContent = words.length ? `${found} of ${rows.length} rows` : "";
+      if (found > most) count.textContent = `the first ${most} of ${found} rows`;
+    }
+
+    function sort(column, header) {
+      const descending = header.getAttribute("aria-sort") === "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      const sign = descending ? -1 : 1;
+      const keyed = rows.map((row) => {
+        const key = row.cells[column].textContent.trim();
+        return { row, key, number: key === "" ? NaN : Number(key) };
+      });
+      keyed.sort((a, b) => {
+        if (a.key === "" || b.key === "") return (a.key === "") - (b.key === ""); // empty: last
+        if (!Number.isNaN(a.number - b.number)) return sign * (a.number - b.number);
+        return sign * collator.compare(a.key, b.key);
+      });
+      rows = keyed.map(({ row }) => row);
+      show();
+      body.append(...rows);
+    }
+
     Array.from(table.tHead.rows[0].cells).forEach((header, column) => {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = header.textContent;
       header.replaceChildren(button);
-      button.addEventListener("click", () => sortBy(table, column, header));
+      button.addEventListener("click", () => sort(column, header));
     });
-  }
-
-  for (const input of document.querySelectorAll("input[data-filters]")) {
-    const table = document.getElementById(input.dataset.filters);
-    const count = input.parentElement.querySelector("output");
-    const rows = Array.from(table.tBodies[0].rows);
-    let texts = null;
-    const apply = () => {
-      texts ??= rows.map((row) =>
-        Array.from(row.cells, (cell) => cell.textContent).join(" ").toLowerCase());
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      rows.forEach((row, place) => {
-        row.hidden = !words.every((word) => texts[place].includes(word));
-        if (!row.hidden) shown += 1;
-      });
-      count.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
-    };
     let waiting = 0;
     input.addEventListener("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(apply, rows.length > 1000 ? 200 : 0);
+      waiting = setTimeout(show, most === MOST ? 200 : 0);
     });
-    input.closest(".tools").hidden = false;
+    all.addEventListener("click", () => {
+      most = Infinity;
+      show();
+      input.focus();
+    });
+    tools.hidden = false;
+    show();
   }
+
+  document.querySelectorAll("table[data-sortable]").forEach(enhance);
 
   const drawing = document.getElementById("topology");
   if (!drawing) return;
