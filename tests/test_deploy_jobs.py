@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -12,7 +11,6 @@ import pytest
 
 from tests.support.browser_profile import KEY as SCRIPTED
 from tests.support.browser_profile import needs_chromium
-from tests.support.crawls import FixtureServer, run_scrapy
 from tests.support.scrapyd_server import (
     FAST,
     KEY,
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
 
 
@@ -229,7 +228,7 @@ def test_without_items_dir_and_with_jobs_dir(
             server.wait(job)
             assert len(server.feed(f"{job}.json")) == 3
             assert server.feed(f"{job}.summary.json")[0]["loads"] == 5
-            assert server.log(job).count("JOBDIR is ignored") == 1
+            assert server.log(job).count("jobs_dir is ignored") == 1
         assert not any(path.is_file() for path in (server.folder / "jobs").rglob("*"))
 
 
@@ -257,22 +256,3 @@ def test_a_server_that_says_what_jobs_may_set(
         assert len(server.feed("fine.json")) == 3
         assert server.feed("sub/summary-3.json") == server.feed("fine.summary.json")
     assert not (tmp_path / "scrapyd" / "sub").exists()
-
-
-def test_a_job_directory_on_the_command_line(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    site = serve("menu")
-    settings = {"JOBDIR": str(tmp_path / "job")}
-    for _ in range(2):
-        done = run_scrapy(
-            "crawl",
-            "template_candidates",
-            f"-aurl={site.url}{KEY}",
-            "-O-:json",
-            folder=tmp_path,
-            settings=settings,
-        )
-        assert len(json.loads(done.stdout)) == 3
-        assert done.log.count("JOBDIR is ignored") == 1
-    assert not (tmp_path / "job").exists()

@@ -11,6 +11,7 @@ import textwrap
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -318,29 +319,29 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     assert fault(tmp_path / ("x" * 300)) == "cannot write to it (File name too long)"
 
 
-def test_a_folder_and_a_file_that_are_read_only(tmp_path: Path) -> None:
-    filled(tmp_path / "job")
-    for mode, said in (
-        (0o555, "cannot write to it (Permission denied)"),
-        (0o777, f"{NAME} is read-only"),
-    ):
-        (tmp_path / "job").chmod(mode)
-        (tmp_path / "job" / NAME).chmod(0o444)
-        code = """
-            os.geteuid() or os.seteuid(65534)
-            for use in (Journal.open, lambda folder: Journal.check(folder, {})):
-                try:
-                    use(folder)
-                except ValueError as error:
-                    print(error)
-        """
-        for parent in tmp_path.parents:  # of pytest, closed to others
-            if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o055)
-        tmp_path.chmod(0o755)
-        done = python(code, tmp_path / "job")
-        (tmp_path / "job").chmod(0o755)
-        assert done.stdout == 2 * f"JOBDIR={str(tmp_path / 'job')!r}: {said}\n", done.stderr
+def test_a_folder_and_a_file_that_are_read_only() -> None:
+    # Not in a folder of pytest, which is closed to others.
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        job = Path(place, "job")
+        filled(job)
+        (job / NAME).chmod(0o444)
+        for mode, said in (
+            (0o555, "cannot write to it (Permission denied)"),
+            (0o777, f"{NAME} is read-only"),
+        ):
+            job.chmod(mode)
+            code = """
+                os.geteuid() or os.seteuid(65534)
+                for use in (Journal.open, lambda folder: Journal.check(folder, {})):
+                    try:
+                        use(folder)
+                    except ValueError as error:
+                        print(error)
+            """
+            done = python(code, job)
+            job.chmod(0o755)
+            assert done.stdout == 2 * f"JOBDIR={str(job)!r}: {said}\n", done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a disk")

@@ -16,8 +16,11 @@ import pytest
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
+    from typing import Self
+
+    from scrapy.crawler import Crawler
 
     from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
@@ -374,3 +377,158 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path) -> None:
     assert done.code == 2
     (said,) = done.log.strip().splitlines()
     assert "is damaged" in said
+
+
+def test_one_file_by_another_name_at_the_second_start(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    (tmp_path / "place").mkdir()
+    (tmp_path / "link").symlink_to("place")
+    urls = tmp_path / "keys.txt"
+    urls.write_text("\n".join(key_pages(server)[:2]))
+    names = (f"-O{tmp_path}/place/../link/out.jl", f"-asummary={tmp_path}/place/../summary.jl")
+    for _ in range(2):
+        done = run_scrapy(
+            *("crawl", "template_candidates", f"-aurls={urls}", *names),
+            folder=tmp_path,
+            settings={"JOBDIR": str(tmp_path / "job")},
+        )
+        assert done.code == 0, done.log
+        assert len(rows(tmp_path / "place" / "out.jl")) == 6
+
+
+def test_a_list_that_has_changed_is_noticed_before_anything_is_requested(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    urls = tmp_path / "keys.txt"
+    pages = key_pages(server)
+    urls.write_text("\n".join(pages[:3]) + "\n")
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    assert crawl_list(tmp_path, urls, settings=settings).code == 0
+    asked = len(server.log)
+    for lines, why in (
+        ([pages[0], pages[3], pages[2]], "line 2 is not"),
+        (pages[:1], "not in the list any more"),
+    ):
+        urls.write_text("\n".join(lines) + "\n")
+        done = crawl_list(tmp_path, urls, settings=settings)
+        assert done.code == 1
+        assert why in done.log
+        assert "goes on" not in done.log
+    assert len(server.log) == asked
+
+
+def test_what_is_printed_cannot_go_on(tmp_path: Path) -> None:
+    urls = tmp_path / "keys.txt"
+    urls.write_text("http://127.0.0.1:9/\n")
+    done = run_scrapy(
+        *("template", "-i", str(urls)),
+        folder=tmp_path,
+        settings={"JOBDIR": str(tmp_path / "job")},
+    )
+    assert done.code == 2
+    assert "-a template=FILE.jl" in done.log
+
+
+def test_a_file_in_the_place_of_an_address(tmp_path: Path) -> None:
+    urls = tmp_path / "keys.csv"
+    urls.write_text("url\nhttp://127.0.0.1:9/\n")
+    done = run_scrapy("crawl", "template_candidates", f"-aurl={urls}", folder=tmp_path)
+    assert done.code == 2
+    assert "-a urls=FILE" in done.log
+
+
+class Breaking:
+    """A spider middleware and a pipeline of somebody's: they break on what BREAKS_ON says, once."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.words = crawler.settings["BREAKS_ON"]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        self.break_on(item)
+        return item
+
+    async def process_spider_output_async(
+        self, response: object, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        async for output in result:
+            self.break_on(output)
+            yield output
+
+    def break_on(self, output: object) -> None:
+        kind = type(output).__name__
+        if self.words and f"{kind} {vars(output).get('requested_url', '')}".startswith(self.words):
+            raise RuntimeError("down for a moment")
+
+
+@pytest.mark.parametrize("kind", ["CandidateSearch", "TemplateCandidate"])
+@pytest.mark.parametrize("place", ["ITEM_PIPELINES", "SPIDER_MIDDLEWARES"])
+def test_what_was_lost_is_searched_again(
+    tmp_path: Path, serve: Callable[..., FixtureServer], kind: str, place: str
+) -> None:
+    server = serve("menu")
+    urls = tmp_path / "keys.txt"
+    pages = key_pages(server)
+    urls.write_text("\n".join(pages))
+    settings = {
+        "JOBDIR": str(tmp_path / "job"),
+        place: json.dumps({"tests.test_many.Breaking": 550}),
+        "BREAKS_ON": f"{kind} {pages[1]}",
+    }
+    csv_feed = f"-O{tmp_path / 'out.csv'}"
+    done = crawl_list(tmp_path, urls, csv_feed, settings=settings)
+    assert done.code == 1
+    found = {row["requested_url"] for row in rows(tmp_path / "summary.jl")}
+    assert found == {*pages} - {pages[1]}, done.log
+    done = crawl_list(tmp_path, urls, csv_feed, settings={**settings, "BREAKS_ON": ""})
+    assert done.code == 0, done.log
+    assert len(rows(tmp_path / "summary.jl")) == 4
+    assert len(rows(tmp_path / "out.jl")) == 12
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert len([*csv.DictReader(file)]) == 12
+
+
+def test_the_exit_status_is_that_of_the_whole_list(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    server = serve("menu")
+    urls = tmp_path / "keys.txt"
+    urls.write_text(f"{key_pages(server)[0]}\nftp://x/\n")
+    for _ in range(2):
+        done = crawl_list(tmp_path, urls, settings={"JOBDIR": str(tmp_path / "job")})
+        assert done.code == 1
+
+
+def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    command = [
+        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
+        *(f"-aurls=/dev/fd/{reading}", f"-asummary={tmp_path / 's.jl'}"),
+        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
+    ]
+    with subprocess.Popen(
+        command, cwd=PROJECT, stderr=subprocess.PIPE, text=True, pass_fds=[reading]
+    ) as process:
+        assert process.stderr
+        for logged in process.stderr:
+            if "Spider opened" in logged:
+                break
+        process.send_signal(signal.SIGINT)
+        _, log = process.communicate(timeout=60)
+    os.close(reading)
+    os.close(writing)
+    assert process.returncode == 1
+    assert "Traceback" not in log
+
+
+def test_an_empty_stream_is_told_in_one_line(tmp_path: Path) -> None:
+    done = crawl_list(tmp_path, "/dev/null")
+    assert done.code == 1
+    assert "urls='/dev/null': no address in it" in done.log
+    assert "Traceback" not in done.log

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ import pytest
 
 from benchmarks.batch_answers import in_memory
 from benchmarks.batch_crawls import plain_command, run_to_the_end
-from tests.support.crawls import run_scrapy
+from tests.support.crawls import PROJECT, run_scrapy
 from tests.support.made_up_sites import MadeUpSource, answer, key_pages, made_up_site
 from tests.support.many_sites import ManySites
 from tplspider import SearchOptions, search_pages
@@ -83,3 +85,20 @@ def test_a_plain_spider_loads_what_searches_loaded(tmp_path: Path) -> None:
     assert len(searches) == 6
     expected = Counter(url for urls in searches for url in urls)
     assert Counter(f"http://{each.host}:{server.port}{each.path}" for each in asked) == expected
+
+
+@pytest.mark.slow
+def test_the_benchmark_small() -> None:
+    """Every promise of the benchmark that does not go by the clock, with few key pages."""
+    sizes = ("--keys=60", "--sites=12", "--singles=3", "--kill=3", "--memory=10,20", "--slow")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.many_sites", *sizes, "--turns=1"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("right:") >= 6
+    assert "wrong" not in done.stdout

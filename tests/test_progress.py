@@ -122,7 +122,6 @@ def test_bar_warnings_and_table_on_a_terminal(site: FixtureServer, tmp_path: Pat
     assert re.fullmatch(r"6 lines answered in \d+:\d\d, with \d+ loads", shown.screen[at])
     assert shown.screen[at + 1 :] == [
         "  4  complete",
-        "  0  partial",
         "  1  unusable: http-404",
         "  1  bad line",
         f"  candidates: {out}",
@@ -154,10 +153,7 @@ def test_a_noisy_log_and_the_bar_do_not_break_each_other(
 def test_nothing_but_the_table_on_a_dumb_terminal(site: FixtureServer, tmp_path: Path) -> None:
     list_ = keys(tmp_path, f"{site.url}{KEYS[0]}")
     shown = crawl_shown(list_, SLOWLY, variables={"TERM": "dumb"})
-    assert (
-        rows(shown.text)
-        == "1 line answered in TIME, with LOADS loads\n  1  complete\n  0  partial\n"
-    )
+    assert rows(shown.text) == "1 line answered in TIME, with LOADS loads\n  1  complete\n"
     assert shown.text.startswith("1 line answered")
     assert not shown.bars
     assert "\r" not in shown.text
@@ -332,24 +328,20 @@ def test_a_pace() -> None:
 
 def test_the_words_of_a_table() -> None:
     tally = Tally(answered=1, complete=1, loads=1)
-    end = End(tally, 3723.4, 0, 2, can_go_on=False, places=[("summaries", "/s.jl")])
+    end = End(tally, 3723.4, 0, 2, way_on="", places=[("summaries", "/s.jl")])
     assert end.table() == (
         "1 line answered in 1:02:03, with 1 load\n"
-        "  1  complete\n  0  partial\n  summaries: /s.jl\n1 line is not answered"
+        "  1  complete\n  summaries: /s.jl\n1 line is not answered"
     )
-    end = End(tally, 1, 7, 9, can_go_on=True, places=[])
-    assert end.table().endswith(
-        "  7  answered before\n1 line is not answered: the same command goes on with it"
-    )
-    end = End(tally, 1, 7, 20, can_go_on=True, places=[])
-    assert end.table().endswith("12 lines are not answered: the same command goes on with them")
-    end = End(tally, 1, 0, None, can_go_on=False, places=[])
+    end = End(tally, 1, 7, 9, way_on="go on", places=[])
+    assert end.table().endswith("  7  answered before\n1 line is not answered: go on")
+    end = End(tally, 1, 7, 20, way_on="go on", places=[])
+    assert end.table().endswith("12 lines are not answered: go on")
+    end = End(tally, 1, 0, None, way_on="", places=[])
     assert end.table().endswith("It was ended before the end of the list")
     unusable = Counter({"dns": 1, "bad-input": 2, "http-404": 10})
     tally = Tally(answered=13, unusable=unusable, lost=1, is_finished=True)
-    assert End(tally, 1, 0, 13, can_go_on=True, places=[]).table().splitlines()[1:] == [
-        "   0  complete",
-        "   0  partial",
+    assert End(tally, 1, 0, 13, way_on="go on", places=[]).table().splitlines()[1:] == [
         "  10  unusable: http-404",
         "   1  unusable: dns",
         "   2  bad lines",

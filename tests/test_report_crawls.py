@@ -361,6 +361,33 @@ def test_a_disk_that_fills_up(tmp_path: Path, serve: Callable[..., FixtureServer
     assert not list((tmp_path / "reports").glob("[0-9a-f]*"))
 
 
+def test_a_report_that_is_lost_is_made_at_another_start(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    pages, reports = pages_of(), tmp_path / "reports"
+    urls = tmp_path / "keys.txt"
+
+    def meddle(request: Handler) -> None:
+        if not (tmp_path / "aside").exists():
+            reports.rename(tmp_path / "aside")
+            reports.write_text("")
+        request.answer(200, pages["a"], Content_Type="text/html")
+
+    server = serve("menu", {**routes_of(pages), "/a": meddle})
+    urls.write_text(f"{server.url}/")
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    done = crawl_list(tmp_path, urls, settings=settings)
+    assert done.code == 1
+    assert "Traceback" not in done.log
+    assert errors(done.log)[0].startswith(f"report={str(reports)!r} cannot be written: ")
+    assert rows(tmp_path / "summary.jl") == []
+    reports.unlink()
+    done = crawl_list(tmp_path, urls, settings=settings)
+    assert done.code == 0, done.log
+    assert len(rows(tmp_path / "summary.jl")) == 1
+    assert len(listed(reports)) == 1
+
+
 EVIL = "</title><script>alert(1)</script><img src=x onerror=alert(1)>\"'&lt;b&gt; \u202eevil"
 
 

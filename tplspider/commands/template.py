@@ -71,7 +71,10 @@ class Command(BaseRunSpiderCommand):
         guard_log()
         if unknown := [arg for arg in args if arg.startswith("-")]:
             refuse("template", f"unknown option {unknown[0]!r}", self.settings)
-        if bool(args) == bool(opts.urls):
+        if args and opts.urls:
+            why = "give addresses, or a list of them with -i FILE, and not both"
+            refuse("template", why, self.settings)
+        if not args and not opts.urls:
             why = "give the address of a page, or of several, or a list of them with -i FILE"
             refuse("template", why, self.settings)
         # The text is wanted, not the paper's order: guided needs fewer loads for it.
@@ -89,7 +92,9 @@ class Command(BaseRunSpiderCommand):
         try:
             check_crawl(TemplateCandidatesSpider, arguments, self.settings, printed="the text")
         except ValueError as error:
-            refuse("template", error, self.settings)
+            said = str(error)
+            as_given = f"-i {said.removeprefix('urls=')}" if said.startswith("urls=") else said
+            refuse("template", as_given, self.settings)
         if "url" in arguments:
             self._print_one(arguments, opts)
         else:
@@ -142,7 +147,10 @@ class Command(BaseRunSpiderCommand):
             if found and is_read:
                 _tell_evidence(found)
                 name, text = _wanted(found, opts)
-                row = {"requested_url": summary.requested_url, "title": found.title, name: text}
+                row: dict[str, Any] = {"requested_url": summary.requested_url}
+                row |= {"title": found.title, name: text}
+                if opts.urls:  # what else the list has, for joins
+                    row |= {"line": summary.line, "input": summary.input}
                 if fault := print_json(row):  # nothing that follows can be printed either
                     is_read = False
                     close_spider(crawler, "output_closed")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # The arguments that say what a search is to find: a list may have them for each of its lines.
 OPTIONS = tuple(each.name for each in fields(SearchOptions))
 
+_LIST_ENDINGS = (".csv", ".gz", ".jl", ".jsonl", ".jsonlines", ".txt")
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -77,6 +78,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         if name not in names:
             near = get_close_matches(name.lower(), names, n=1)
             guess = f": did you mean {near[0]!r}?" if near else ""
+            if name.isupper() and not near:
+                guess = f": it is a setting, -s {name}=..."
             raise ValueError(f"unknown argument {name!r}{guess} (arguments: {', '.join(names)})")
     given_url, urls = str(values.get("url") or "").strip(), str(values.get("urls") or "")
     if given_url and urls:
@@ -89,6 +92,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     column = str(values.get("column") or "")
     if column and not urls:
         raise ValueError(f"column={column!r} is for a list of key pages, which -a urls=FILE names")
+    if PurePosixPath(given_url).suffix.lower() in _LIST_ENDINGS and Path(given_url).is_file():
+        raise ValueError(f"url={given_url!r} is a file: give a list of key pages with -a urls=FILE")
     url = key_address(given_url) if given_url else ""
     options = check_options(values, SearchOptions())
     return Arguments(

@@ -15,7 +15,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from tplspider.crawl.tally import tally_of
+from tplspider.crawl.tally import COMPLETE, PARTIAL, tally_of
+from tplspider.crawl.tally import LOST as LOST_BEFORE
 from tplspider.web.answers import BAD_INPUT
 
 if TYPE_CHECKING:
@@ -30,13 +31,17 @@ LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl that is over."""
     tally = tally_of(crawler)
-    if not tally.answered and not tally.is_finished:
+    if not tally.has_begun and not tally.is_finished:
         logger.error("Ended before the search had begun: nothing was requested or written")
         return LOST
-    if tally.lost or not tally.is_finished or tally.unusable[BAD_INPUT]:
+    if not tally.is_finished and not tally.lost:
+        logger.warning("Ended before every key page was answered")
+    if tally.lost or not tally.is_finished or tally.has(BAD_INPUT) or tally.has(LOST_BEFORE):
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
-    if (fail and tally.unusable) or (fail == "incomplete" and tally.complete < tally.answered):
+    partial = tally.partial or tally.earlier[PARTIAL]
+    unusable = tally.unusable or tally.earlier.keys() - {COMPLETE, PARTIAL}
+    if (fail and unusable) or (fail == "incomplete" and partial):
         return NOT_FOUND
     return 0
 

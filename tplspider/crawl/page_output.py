@@ -14,6 +14,7 @@ from tplspider.crawl.config import Config
 from tplspider.crawl.outputs.feeds import is_asked_for
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.outputs.save_html import save_html
+from tplspider.crawl.tally import tally_of
 from tplspider.extraction.workers import (
     ExtractionError,
     ExtractionWorkers,
@@ -122,13 +123,15 @@ class PageOutput:
         try:
             if self._folder:
                 place = Path(self._folder, session.search_id if self._of_many else "")
-                self._save(place, *await self._read(kept, members(session)))
+                pages, fault = await self._read(kept, members(session))
+                if not self._is_saved(place, pages, fault):
+                    count_lost(self.crawler, session.search_id)
             found = None
             if self._workers:
                 pages, fault = await self._read(kept, evidence(session))
                 if fault and not self._folder:
                     logger.error("The template of %s lacks pages: %s", key_url, fault)
-                    count_lost(self.crawler)
+                    self._spoil(session)
                 seconds = HURRIED_SECONDS if hurried else None
                 found = await self._extract(self._workers, pages, seconds)
         except ExtractionError as error:
@@ -136,11 +139,11 @@ class PageOutput:
             defect = isinstance(error, ExtractorFailedError)
             level = logging.ERROR if defect else logging.WARNING
             logger.log(level, "No template for %s: %s", key_url, error, exc_info=defect)
-            count_lost(self.crawler)
+            self._spoil(session)
             return []
         except Exception:
             logger.exception("The template of %s cannot be extracted", key_url)
-            count_lost(self.crawler)
+            self._spoil(session)
             return []
         finally:
             kept.close()
@@ -172,7 +175,7 @@ class PageOutput:
         )
         return [page for page in found if page], kept.fault if None in found else None
 
-    def _save(self, place: Path, pages: list[KeptPage], fault: OSError | None) -> None:
+    def _is_saved(self, place: Path, pages: list[KeptPage], fault: OSError | None) -> bool:
         try:
             if fault:
                 raise fault
@@ -180,9 +183,14 @@ class PageOutput:
         except OSError as error:
             why = error.strerror or error
             logger.error("The pages cannot be saved in %s: %s", place, why)  # noqa: TRY400
-            count_lost(self.crawler)
-        else:
-            logger.log(self._level, "%s saved in %s", counted(len(pages), "page"), place)
+            return False
+        logger.log(self._level, "%s saved in %s", counted(len(pages), "page"), place)
+        return True
+
+    def _spoil(self, session: SearchSession) -> None:
+        """Remember that a template is lost, which another try would lose as well."""
+        count_lost(self.crawler)
+        tally_of(self.crawler).spoilt.add(session.search_id)
 
     async def _extract(
         self, workers: ExtractionWorkers, pages: list[KeptPage], seconds: float | None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.arguments import check_arguments
 from tplspider.crawl.batch.background import is_stream
 from tplspider.crawl.batch.job import check_job
-from tplspider.crawl.batch.key_list import open_list
+from tplspider.crawl.batch.key_list import STANDARD_INPUT, open_list
 from tplspider.crawl.browser.middleware import MIDDLEWARE, check_settings
 from tplspider.crawl.config import Config, check_names
 from tplspider.profiles import apply_profile
@@ -48,6 +49,8 @@ def check_crawl(
     # What can be read only once is left alone, unless it is not to be read at all.
     if arguments.urls and (config.confine or not is_stream(arguments.urls)):
         open_list_of(arguments, config).close()
+    elif arguments.urls == STANDARD_INPUT and sys.stdin is None:
+        raise ValueError("urls='-': standard input is closed")
 
 
 def open_list_of(arguments: Arguments, config: Config) -> KeyList:

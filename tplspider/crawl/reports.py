@@ -98,7 +98,7 @@ class Reports:
 
     async def _report(self, summary: CandidateSearch, template: PageTemplate | None) -> bool:
         async with self._turn:
-            return await self._try(self._write, summary, template)
+            return await self._try(self._write, summary, template, search_id=summary.search_id)
 
     def search_settled(self, session: SearchSession) -> None:
         if session.search_id in self._ended:
@@ -131,20 +131,22 @@ class Reports:
             ended = time.monotonic()
             self._index_again = ended + max(_AGE, _SHARE * (ended - begun))
 
-    async def _try(self, write: Callable[..., None], *arguments: object) -> bool:
+    async def _try(
+        self, write: Callable[..., None], *arguments: object, search_id: str = ""
+    ) -> bool:
         try:
             await run_in_thread(write, *arguments)
         except Exception as error:  # noqa: BLE001 - the search has its items, whatever becomes of this
-            self._lose(error)
+            self._lose(error, search_id)
             return False
         return True
 
-    def _lose(self, error: Exception) -> None:
-        """One line is enough, however many follow."""
+    def _lose(self, error: Exception, search_id: str = "") -> None:
+        """One line is enough, however many follow. With a JOBDIR the search is made again."""
         self._faults += 1
-        count_lost(self._crawler)
+        is_ours = not isinstance(error, OSError)  # a defect would be there again
+        count_lost(self._crawler, "" if is_ours else search_id)
         if self._faults > 1:
             return
         why = getattr(error, "strerror", None) or error or type(error).__name__
-        is_ours = not isinstance(error, OSError)
         logger.error("%s cannot be written: %s", self._place.label, why, exc_info=is_ours)

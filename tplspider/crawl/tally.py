@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
 
 
+COMPLETE, PARTIAL = "complete", "partial"
+LOST = "lost"  # of an answer without its template
+
+
 @dataclass(slots=True)
 class Tally:
     """The key pages of one crawl, counted as they are answered."""
@@ -22,12 +26,20 @@ class Tally:
     unusable: Counter[str] = field(default_factory=Counter)  # by what their key pages gave
     loads: int = 0
     lost: int = 0  # outputs that were not written, items that were refused
+    unwritten: set[str] = field(default_factory=set)  # open searches of which output is lost
+    spoilt: set[str] = field(default_factory=set)  # open searches without their template
+    earlier: Counter[str] = field(default_factory=Counter)  # outcomes before a restart
+    has_begun: bool = False
     is_finished: bool = False  # there is no key page that was not answered
 
     @property
     def partial(self) -> int:
         """Those with fewer pages than were asked for."""
         return self.answered - self.complete - self.unusable.total()
+
+    def has(self, outcome: str) -> bool:
+        """Whether a key page had this outcome, now or before a restart."""
+        return bool(self.unusable[outcome] or self.earlier[outcome])
 
     def take(self, summary: CandidateSearch, *, again: bool = False) -> None:
         """Count a key page that is answered, perhaps *again*, without another load."""
@@ -45,3 +57,10 @@ _TALLIES: WeakKeyDictionary[Crawler, Tally] = WeakKeyDictionary()
 def tally_of(crawler: Crawler) -> Tally:
     """The tally of a crawl."""
     return _TALLIES.setdefault(crawler, Tally())
+
+
+def outcome_of(summary: CandidateSearch) -> str:
+    """What a key page counts as: complete or partial, or what was wrong with it."""
+    if summary.key_outcome != "ok":
+        return summary.key_outcome
+    return COMPLETE if summary.complete else PARTIAL

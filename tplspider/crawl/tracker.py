@@ -113,7 +113,7 @@ class CliqueTracker:
     def item_failed(self, item: object) -> None:
         """Somebody's pipeline has failed on an item: Scrapy logs why."""
         if isinstance(item, OURS):
-            count_lost(self.crawler)
+            count_lost(self.crawler, item.search_id)
 
     def spider_error(self, response: Response | None, spider: TemplateCandidatesSpider) -> None:
         """A callback of ours has failed, or somebody's middleware around it."""
@@ -121,7 +121,7 @@ class CliqueTracker:
         if response and response.request and (ticket := ticket_of(response.request)):
             session = ticket.session
             if session.phase == "over" and session.search_id in spider.sessions:
-                count_lost(self.crawler)  # it was giving its results
+                count_lost(self.crawler, session.search_id)  # it was giving its results
             if not spider.tickets.lost(session, ticket.rank) and ticket.rank in session.awaited:
                 # It fails on whatever comes, so nothing is going to come.
                 self._start_early_end(spider, session, ERROR)
@@ -177,7 +177,7 @@ class CliqueTracker:
                 await process_item(self.crawler, item)
         except Exception:
             logger.exception("The results so far cannot be given")
-            count_lost(self.crawler)
+            count_lost(self.crawler, session.search_id)
         finally:
             spider.searches.given(session, giver)
             self._early.pop(session.search_id, None)

@@ -20,6 +20,7 @@ _ONE_PAGE = (
     "one page alone proves nothing: no other page confirms that it has the key page's template"
 )
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
+HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
 _MORE = "; ask for more (-a n=3)"
 
 

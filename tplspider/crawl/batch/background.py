@@ -11,22 +11,24 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 T = TypeVar("T")
 
 
 def is_stream(name: str) -> bool:
     """Whether a list is standard input, a pipe or the like: it can be read once."""
+    if name == "-":
+        return True
     try:
         mode = Path(name).stat().st_mode
     except (OSError, ValueError):
-        return name == "-"
+        return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-async def in_background(lines: Iterable[T]) -> AsyncIterator[T]:
-    """The lines, each read by a thread when it is asked for.
+async def in_background(open_lines: Callable[[], Iterable[T]]) -> AsyncIterator[T]:
+    """The lines, opened and each read by a thread when it is asked for.
 
     The thread is one that Python does not wait for at its end: it may wait for a line for ever.
     """
@@ -34,9 +36,14 @@ async def in_background(lines: Iterable[T]) -> AsyncIterator[T]:
     wanted: SimpleQueue[asyncio.Future[T | None] | None] = SimpleQueue()
 
     def read() -> None:
-        iterator = iter(lines)
+        iterator: Iterator[T] | None = None
         while (future := wanted.get()) is not None:
-            line = next(iterator, None)
+            line: T | Exception | None
+            try:
+                iterator = iter(open_lines()) if iterator is None else iterator
+                line = next(iterator, None)
+            except Exception as error:  # noqa: BLE001 - whoever asks for the line is told
+                line = error
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_answer, future, line)
 
@@ -53,6 +60,10 @@ async def in_background(lines: Iterable[T]) -> AsyncIterator[T]:
         wanted.put(None)
 
 
-def _answer(future: asyncio.Future[T | None], line: T | None) -> None:
-    if not future.done():  # by being cancelled
+def _answer(future: asyncio.Future[T | None], line: T | Exception | None) -> None:
+    if future.done():  # by being cancelled
+        return
+    if isinstance(line, Exception):
+        future.set_exception(line)
+    else:
         future.set_result(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
+from tplspider.search.wording import counted
 from tplspider.web.answers import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.batch.admission import Admission
     from tplspider.crawl.batch.journal import Journal
     from tplspider.search.options import SearchOptions
+
+logger = logging.getLogger(__name__)
 
 # Lines that are read on to find one whose host is not busy; they wait on disk.
 LOOK_AHEAD = 100_000
@@ -169,7 +173,11 @@ class Batch:
         self, answer_unsearched: Callable[[Unsearched], Awaitable[None]]
     ) -> AsyncIterator[KeyPage]:
         """The lines that were in flight when the process died, one at a time."""
-        for suspect in self._journal.suspects():
+        suspects = self._journal.suspects()
+        if suspects:
+            told = counted(len(suspects), "line")
+            logger.warning("In flight when the process died: %s, searched one by one first", told)
+        for suspect in suspects:
             line = ListLine.from_json(suspect.record)
             if suspect.deaths >= DEATHS and suspect.died_alone >= DEATHS_ALONE:
                 why = f"the process has died {suspect.deaths} times while it was searched"

@@ -70,16 +70,16 @@ class End:
     seconds: float
     before: int  # lines that were answered by an earlier crawl
     total: int | None
-    can_go_on: bool
+    way_on: str  # how the rest can be done
     places: Iterable[tuple[str, str]]  # what was written, and where
 
     def table(self) -> str:
         """In words, on several lines."""
         tally = self.tally
         head = f"{counted(tally.answered, 'line')} answered in {duration(self.seconds)}"
-        lines = [f"{head}, with {counted(tally.loads, 'load')}"]
-        rows = [*self._rows()]
-        width = max(len(str(number)) for number, _ in rows)
+        lines = [f"{head}, with {counted(tally.loads, 'load')}" if tally.answered else head]
+        rows = [(number, what) for number, what in self._rows() if number]
+        width = max((len(str(number)) for number, _ in rows), default=0)
         lines += [f"  {number:>{width}}  {what}" for number, what in rows]
         lines += [f"  {what}: {where}" for what, where in self.places]
         if not tally.is_finished:
@@ -105,8 +105,6 @@ class End:
         left = None if self.total is None else self.total - self.before - self.tally.answered
         if left is None or left <= 0:
             text = "It was ended before the end of the list"
-            them = "it"
         else:
             text = f"{counted(left, 'line')} {'is' if left == 1 else 'are'} not answered"
-            them = "it" if left == 1 else "them"
-        return f"{text}: the same command goes on with {them}" if self.can_go_on else text
+        return f"{text}: {self.way_on}" if self.way_on else text

@@ -57,7 +57,11 @@ class Inputs:
         finally:
             self._coming = None
         self.number += 1
-        line, own = line_of(self.number, given)
+        try:
+            line, own = line_of(self.number, given)
+        except Exception as error:  # noqa: BLE001 - an object of the program's may do anything
+            why = f"it cannot be read: {type(error).__name__}"
+            line, own = faulty(RawLine(self.number, b""), why), None
         if own:
             self._own[self.number] = own
         return line

@@ -67,6 +67,11 @@ def check_job(
     journal = folder and folder / NAME
     plan = plan_outputs(settings, arguments, spider, printed=printed, journal=journal)
     if folder:
+        if printed:
+            raise ValueError(
+                f"JOBDIR: {printed} on standard output cannot go on after a restart:"
+                " use scrapy crawl template_candidates with -a template=FILE.jl"
+            )
         if is_stream(arguments.urls):
             label = f"urls={arguments.urls!r}"
             raise ValueError(f"{label} cannot be read again after a restart (JOBDIR): give a file")

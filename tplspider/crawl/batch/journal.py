@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from tplspider.crawl.batch.journal_file import (
     open_temporary,
     reason,
 )
+from tplspider.crawl.batch.same_crawl import difference
 from tplspider.crawl.outputs.resumable import FeedFiles
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.batch.journal_file import JournalFile
     from tplspider.crawl.outputs.resumable import FeedFile
-
-_MOST_NAMED = 3  # differences that one line tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Journal:
     def __init__(self, file: JournalFile, *, kept: bool = True, sync: bool = False) -> None:
         self._file = file
         self._run = file.run
-        self._is_kept = kept
+        self.is_kept = kept
         self._sync = sync
         self.parked = 0  # lines that wait
         self._arrivals = 0
@@ -106,16 +106,9 @@ class Journal:
         found = self._run("SELECT value FROM facts WHERE name = 'description'")
         if not found:
             return False
-        before: dict[str, str] = json.loads(found[0][0])
-        faults = [
-            f"{name} {_state('was', before.get(name))} and {_state('is', description.get(name))}"
-            for name in {**before, **description}
-            if before.get(name) != description.get(name)
-        ]
-        if faults:
-            more = ", and more" if len(faults) > _MOST_NAMED else ""
+        if differs := difference(json.loads(found[0][0]), description):
             raise ValueError(
-                f"{self._file.label}: {', '.join(faults[:_MOST_NAMED])}{more}:"
+                f"{self._file.label}: {differs}:"
                 " give what was given at its first start, or another JOBDIR"
             )
         return True
@@ -139,6 +132,10 @@ class Journal:
         found = self._file.connection.execute("SELECT search_id FROM searches")
         return (str(search_id) for (search_id,) in found)
 
+    def outcomes(self) -> Counter[str]:
+        """How many of the lines that are done have each outcome."""
+        return Counter(dict(self._run("SELECT outcome, count(*) FROM done GROUP BY outcome")))
+
     def summary(self, search_id: str) -> dict[str, Any] | None:
         """The summary of a search that is done."""
         found = self._run("SELECT summary FROM searches WHERE search_id = ?", (search_id,))
@@ -154,7 +151,7 @@ class Journal:
 
     def begin(self, search_id: str, record: str, *, alone: bool) -> None:
         """Remember that a search is in flight, for the case that the process dies of it."""
-        if self._is_kept:
+        if self.is_kept:
             self._run(
                 "INSERT INTO begun (search_id, record, running, alone) VALUES (?, ?, 1, ?)"
                 " ON CONFLICT (search_id) DO UPDATE"
@@ -172,12 +169,12 @@ class Journal:
 
     def give_up(self, search_id: str) -> None:
         """Let a search go that ends without results: it is not in flight, nor a suspect."""
-        if self._is_kept:
+        if self.is_kept:
             self._run("DELETE FROM begun WHERE search_id = ?", (search_id,))
 
     def forget_begun(self) -> None:
         """Say that nobody is to blame for this end. Deaths of earlier starts stay known."""
-        if self._is_kept:
+        if self.is_kept:
             with self._file.transaction() as connection:
                 connection.execute("DELETE FROM begun WHERE NOT deaths")
                 connection.execute("UPDATE begun SET running = 0")
@@ -188,8 +185,12 @@ class Journal:
         lines: Iterable[tuple[int, bytes]],
         search_id: str = "",
         summary: Mapping[str, Any] | None = None,
+        outcome: str = "",
     ) -> None:
-        """Call lines, and a search, done: what the feeds hold now will be there after a restart."""
+        """Call lines, and a search, done: what the feeds hold now will be there after a restart.
+
+        The *outcome* is what the lines count as, in :meth:`outcomes`.
+        """
         try:
             lengths = self.feeds.lengths()
             if self._sync:
@@ -200,7 +201,10 @@ class Journal:
         with self._file.transaction() as connection:
             execute, many = connection.execute, connection.executemany
             many("INSERT OR REPLACE INTO feeds VALUES (?, ?)", _in_bytes(changed))
-            many("INSERT OR REPLACE INTO done VALUES (?, ?)", lines)
+            many(
+                "INSERT OR REPLACE INTO done VALUES (?, ?, ?)",
+                ((line, mark, outcome) for line, mark in lines),
+            )
             if summary is not None:
                 packed = zlib.compress(json.dumps(dict(summary)).encode())
                 execute("INSERT OR REPLACE INTO searches VALUES (?, ?)", (search_id, packed))
@@ -237,7 +241,3 @@ class Journal:
 def _in_bytes(lengths: Mapping[str, int]) -> Iterable[tuple[bytes, int]]:
     """Names of files need not be text."""
     return ((os.fsencode(path), length) for path, length in lengths.items())
-
-
-def _state(verb: str, value: str | None) -> str:
-    return f"{verb} not given" if value is None else f"{verb} {value}"

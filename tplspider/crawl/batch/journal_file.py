@@ -26,12 +26,14 @@ _TRIES = 5
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS feeds (path BLOB PRIMARY KEY, length INT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS done (line INTEGER PRIMARY KEY, mark BLOB NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS done (line INTEGER PRIMARY KEY, mark BLOB NOT NULL,
+       outcome TEXT NOT NULL)""",
     "CREATE TABLE IF NOT EXISTS searches (search_id TEXT PRIMARY KEY, summary BLOB NOT NULL)",
     """CREATE TABLE IF NOT EXISTS begun (search_id TEXT PRIMARY KEY, record TEXT NOT NULL,
        running INT NOT NULL, alone INT NOT NULL,
        deaths INT NOT NULL DEFAULT 0, died_alone INT NOT NULL DEFAULT 0) WITHOUT ROWID""",
 )
+_SMALL_CACHE = "PRAGMA cache_size = -512"  # kB: rows are looked up one by one
 # Lines that wait for their host: in a file of SQLite's own that goes with the process.
 _PARKED = (
     "PRAGMA temp_store = FILE",
@@ -88,7 +90,7 @@ def open_temporary() -> JournalFile:
     It has no name, so nothing is left of it whatever way the process ends.
     """
     connection = sqlite3.connect("", isolation_level=None)
-    for statement in ("PRAGMA journal_mode = MEMORY", *_TABLES, *_PARKED):
+    for statement in (_SMALL_CACHE, "PRAGMA journal_mode = MEMORY", *_TABLES, *_PARKED):
         connection.execute(statement)
     return JournalFile(connection, "temporary journal")
 
@@ -105,6 +107,7 @@ def open_kept(folder: Path, *, sync: bool) -> JournalFile:
         connection = _open(path)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(_SMALL_CACHE)
             # Without fsync what was written outlives the process, but not the power.
             connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             for statement in _PARKED:

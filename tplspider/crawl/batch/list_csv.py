@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.batch.list_formats import text_of
@@ -18,6 +18,7 @@ from tplspider.crawl.batch.raw_lines import LONGEST, RawLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_MOST_LINES = 200  # of a record: a quote that is not closed costs as many, and line after line
 _DELIMITERS = (",", ";", "\t")  # spreadsheets have others in other countries
 
 
@@ -60,7 +61,9 @@ class Csv:
             return faulty(record.raw, record.fault)
         cells, columns = len(record.cells), len(self._names)
         if cells != columns:
-            return faulty(record.raw, f"{cells} cells, and the header has {columns}")
+            named = dict(zip(self._names, record.cells, strict=False))
+            line = line_with(record.raw, record.raw.data.decode(), named, self._column)
+            return replace(line, values={}, fault=f"{cells} cells, and the header has {columns}")
         # What a spreadsheet has beyond its columns has no name, and nobody asks for it.
         pairs = zip(self._names, record.cells, strict=True)
         found = {name: cell for name, cell in pairs if name}
@@ -78,7 +81,10 @@ class Csv:
             if tried[0].fault:
                 raise ValueError(f"line {first.number}, its header: {tried[0].fault}")
             columns = ", ".join(repr(name[:40]) for name in tried[0].cells[:10])
-            raise ValueError(f"no column {self._column!r} in its header (there are {columns})")
+            raise ValueError(
+                f"no column {self._column!r} in its header (there are {columns}):"
+                " name the one with the addresses by -a column=NAME"
+            )
         self._names = tried[-1].cells
         for name in self._names:
             if name and self._names.count(name) > 1:
@@ -129,6 +135,6 @@ def _texts(taken: list[RawLine], lines: _Lines) -> Iterator[str]:
     for raw in lines:
         taken.append(raw)
         size += len(raw.data)
-        if size > LONGEST:
-            raise ValueError("the record is longer than 1 MB")
+        if size > LONGEST or len(taken) > _MOST_LINES:
+            raise ValueError(f"the record is longer than 1 MB, or {_MOST_LINES} lines")
         yield text_of(raw) + "\n"

@@ -54,12 +54,7 @@ def faulty(raw: RawLine, fault: str) -> ListLine:
 
 def line_with(raw: RawLine, text: str, found: Mapping[str, object], column: str) -> ListLine:
     """The line of a record whose fields are *found*, the address being in *column*."""
-    url = found.get(column)
-    if url is not None and not isinstance(url, str):
-        return faulty(raw, f"{column!r} is not text")
-    if not (url or "").strip():
-        return faulty(raw, f"no {column!r}" if column not in found else f"{column!r} is empty")
-    values: dict[str, object] = {"url": url}
+    values: dict[str, object] = {"url": found.get(column)}
     own: dict[str, object] = {}
     for name, value in found.items():
         if name == column:
@@ -68,7 +63,12 @@ def line_with(raw: RawLine, text: str, found: Mapping[str, object], column: str)
             own[name] = value
         elif value is not None and str(value).strip():
             values[name] = value
-    return ListLine(raw.number, values, own or None, text=_shown(text), mark=raw.mark)
+    fault = ""
+    if values["url"] is not None and not isinstance(values["url"], str):
+        fault = f"{column!r} is not text"
+    elif not str(values["url"] or "").strip():
+        fault = f"no {column!r}" if column not in found else f"{column!r} is empty"
+    return ListLine(raw.number, {} if fault else values, own or None, fault, _shown(text), raw.mark)
 
 
 def _shown(text: str) -> str:

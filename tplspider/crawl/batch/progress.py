@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.batch.bar import TerminalBar
     from tplspider.crawl.batch.batch import Batch
+    from tplspider.crawl.batch.searches import Searches
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ class _Report:
             self._pace.elapsed,
             self._before,
             self._total,
-            self._spider.searches.can_go_on,
+            _way_on(self._spider.searches),
             places,
         )
         table = harmless(end.table())
@@ -164,6 +165,7 @@ class _Report:
             tally.unusable.total(),
             self._pace.pages_a_second(self._pages, over),
             self._pace.seconds_left(done, total),
+            self._before,
         )
         self._pace.note(done, self._pages)
         return standing
@@ -188,3 +190,12 @@ def _bar(terminal: TextIO | None, crawler: Crawler) -> TerminalBar | None:
 
     bar = TerminalBar(terminal)
     return bar if bar.is_open else None
+
+
+def _way_on(searches: Searches) -> str:
+    """What to tell somebody who wants the rest of a list."""
+    if searches.is_stuck:
+        return ""
+    if searches.can_go_on:
+        return "the same command goes on there"
+    return "with -s JOBDIR=FOLDER from the start, the same command could go on there"

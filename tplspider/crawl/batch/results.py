@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.batch.journal_file import JOURNAL_FAULT
 from tplspider.crawl.batch.shared_answers import SharedAnswers
-from tplspider.crawl.credentials import without_credentials
+from tplspider.crawl.credentials import masked
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.scrapy_private import close_spider, lead_output_through, process_item
-from tplspider.crawl.tally import tally_of
+from tplspider.crawl.tally import LOST, outcome_of, tally_of
 from tplspider.crawl.ticket import ticket_for
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.answer import candidates
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.hints import NO_EVIDENCE, joined
+from tplspider.search.hints import HTTPS_ASSUMED, NO_EVIDENCE, joined
+from tplspider.web.answers import CONNECTION, DNS, TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
+
+_NOBODY_THERE = (CONNECTION, DNS, TIMEOUT)
 
 Item = TemplateCandidate | PageTemplate | CandidateSearch
 
@@ -63,6 +66,8 @@ class ResultDesk:
         self._settled = settled
         self.listener: Callable[[CandidateSearch, bool], object] | None = None
         self._is_closed = False
+        self._is_broken = False
+        self.undone = 0  # searches, and lines, that are left to another start
         self._turn = asyncio.Lock()
         self._at_work: dict[str, object] = {}  # searches whose results are under way, by whom
         # Whose turn it is; with the summary, once that was given.
@@ -100,9 +105,10 @@ class ResultDesk:
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
         shared = self._crawler.get_downloader_middleware(SharedAnswers)
+        assumed = end.key_outcome in _NOBODY_THERE and "//" not in page.requested_url
         end = replace(
             end,
-            hint=joined(end.hint, NO_EVIDENCE if alone else ""),
+            hint=joined(end.hint, NO_EVIDENCE if alone else "", HTTPS_ASSUMED if assumed else ""),
             shared=shared.counts[session.search_id] if shared else 0,
         )
         self._given = session, page, None
@@ -111,7 +117,6 @@ class ResultDesk:
         for template in templates:
             yield template
         self._given = session, page, end
-        tally_of(self._crawler).take(end)
         yield _of_line(end, page)
 
     def given(self, session: SearchSession, giver: object) -> None:
@@ -122,22 +127,40 @@ class ResultDesk:
         if self._given and self._given[0] is session:
             _, page, end = self._given
             self._given = None
-            if end:
-                self._commit([(page.line, page.mark)] if page.line else [], end)
-                self._tell(_of_line(end, page))
-            else:
-                self._break_off("a search was ended amid its results")
+            self._close_account(page, end)
             self._turn.release()
         self._settled(session)
+
+    def _close_account(self, page: KeyPage, end: CandidateSearch | None) -> None:
+        """The rows of a search are out, the last being that of its summary, if it came so far."""
+        tally = tally_of(self._crawler)
+        was_lost = page.search_id in tally.unwritten or end is None
+        tally.unwritten.discard(page.search_id)
+        if was_lost and self._journal.is_kept:
+            # Not done: its rows go, so that another start may do better.
+            logger.error("%s is left to another start: output of it is lost", page.requested_url)
+            self._undo()
+        elif end:
+            self._commit([(page.line, page.mark)] if page.line else [], end, known=True)
+            tally.take(end)
+            self._tell(_of_line(end, page))
+        if end is None:
+            count_lost(self._crawler)
+        tally.spoilt.discard(page.search_id)
+
+    def _undo(self) -> None:
+        self.undone += 1
+        with suppress(OSError):
+            self._journal.feeds.cut_back()
 
     async def answer_again(self, page: KeyPage, known: dict[str, Any]) -> None:
         """Answer a line whose search was made for another line."""
         end = CandidateSearch(**{**known, "requested_url": page.requested_url})
-        tally_of(self._crawler).take(end, again=True)
         async with self._turn:
-            await process_item(self._crawler, _of_line(end, page))
-            self._commit([(page.line or 0, page.mark)])
-            self._tell(_of_line(end, page), repeated=True)
+            if await self._is_out(_of_line(end, page)):
+                self._commit([(page.line or 0, page.mark)], end)
+                tally_of(self._crawler).take(end, again=True)
+                self._tell(_of_line(end, page), repeated=True)
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
@@ -152,17 +175,28 @@ class ResultDesk:
             links=0,
             hint=line.why,
             search_id=line.search_id,
-            requested_url=without_credentials(str(line.line.values.get("url") or line.line.text)),
+            requested_url=masked(str(line.line.values.get("url") or line.line.text)),
             line=line.line.number,
             input=line.line.input,
         )
         logger.warning("Line %d (%s): %s", line.line.number, line.outcome, line.why)
-        tally_of(self._crawler).take(end)
         async with self._turn:
-            await process_item(self._crawler, end)
-            known = end if line.search_id else None
-            self._commit([(line.line.number, line.line.mark)], known)
-            self._tell(end)
+            if await self._is_out(end):
+                is_known = bool(line.search_id)
+                self._commit([(line.line.number, line.line.mark)], end, known=is_known)
+                tally_of(self._crawler).take(end)
+                self._tell(end)
+
+    async def _is_out(self, end: CandidateSearch) -> bool:
+        """Give a summary that no callback gives; whether it may be called done."""
+        await process_item(self._crawler, end)
+        unwritten = tally_of(self._crawler).unwritten
+        if end.search_id not in unwritten or not self._journal.is_kept:
+            unwritten.discard(end.search_id)
+            return True
+        unwritten.discard(end.search_id)
+        self._undo()
+        return False
 
     def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
         if self.listener:
@@ -173,13 +207,18 @@ class ResultDesk:
             self.given(ticket.session, ticket)
 
     def _commit(
-        self, lines: Iterable[tuple[int, bytes]], end: CandidateSearch | None = None
+        self, lines: Iterable[tuple[int, bytes]], end: CandidateSearch, *, known: bool = False
     ) -> None:
+        """Call lines done, and the search itself if it was not *known* to be before."""
+        if self._is_closed or self._is_broken:
+            return
+        spoilt = tally_of(self._crawler).spoilt
         try:
             self._journal.commit(
                 lines=lines,
-                search_id=end.search_id if end else "",
-                summary=vars(end) if end else None,
+                search_id=end.search_id if known else "",
+                summary=vars(end) if known else None,
+                outcome=LOST if end.search_id in spoilt else outcome_of(end),
             )
         except OSError as error:
             self._break_off(str(error))
@@ -189,6 +228,7 @@ class ResultDesk:
 
         With a JOBDIR they are cut back to that, so the same command can go on.
         """
+        self._is_broken = True
         logger.error("The results cannot be kept: %s", why)
         count_lost(self._crawler)
         with suppress(OSError):

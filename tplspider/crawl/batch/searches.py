@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
@@ -16,12 +17,14 @@ from tplspider.crawl.batch.batch import LOOK_AHEAD, Batch
 from tplspider.crawl.batch.journal_file import JOURNAL_FAULT, JournalError
 from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.batch.results import ResultDesk
+from tplspider.crawl.batch.same_list import check_same_list
 from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.key_page import key_page_of
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.preflight import open_list_of, search_limits
 from tplspider.crawl.scrapy_private import close_spider
 from tplspider.crawl.tally import tally_of
+from tplspider.profiles import is_own_project
 from tplspider.search.session import SearchSession
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ class Searches:
     ) -> None:
         self.batch = batch
         self.is_unwanted = False  # nobody is there any more to take answers
+        self.is_stuck = False  # the same command would fail as well
         self.job = job
         self.sessions = spider.sessions
         self._spider = spider
@@ -67,6 +71,7 @@ class Searches:
             from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
 
             self._reports = Reports(spider.crawler, job.plan.report, job.journal)
+        tally_of(spider.crawler).earlier = job.journal.outcomes()
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))
         spider.crawler.signals.connect(self._desk.open, signal=scrapy_signals.spider_opened)
@@ -88,10 +93,14 @@ class Searches:
         elif arguments.url:
             lines = [_one_line(arguments, spider.requested_url)]
         else:
-            lines = listed = open_list_of(arguments, config)
-            crawler.signals.connect(listed.close, signal=scrapy_signals.spider_closed, weak=False)
             if is_stream(arguments.urls):
-                lines = in_background(listed)
+                lines = in_background(partial(open_list_of, arguments, config))
+            else:
+                lines = listed = open_list_of(arguments, config)
+                closed = scrapy_signals.spider_closed
+                crawler.signals.connect(listed.close, signal=closed, weak=False)
+            if not job.plan.feeds and is_own_project(crawler.settings):
+                logger.warning("Nothing is kept: give -O FILE for candidates, or -a summary=FILE")
         _make_room(crawler.settings, config.searches * config.in_flight)
         batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
         return cls(spider, job, batch)
@@ -125,24 +134,34 @@ class Searches:
 
     async def opened(self) -> AsyncIterator[SearchSession]:
         """The searches whose key pages are to be requested now; of a list, as there is room."""
+        crawler = self._spider.crawler
         if self.batch is None:
             for session in list(self.sessions.values()):
+                tally_of(crawler).has_begun = True
                 yield session
             return
-        crawler = self._spider.crawler
         pages = self.batch.key_pages(self._desk.answer_again, self._desk.answer_unsearched)
         try:
+            await self._check_list()
             async for page in pages:
+                tally_of(crawler).has_begun = True
                 yield self.open(page)
         except (JournalError, ValueError) as error:  # in a line for the user
+            self.is_stuck = isinstance(error, ValueError)
             logger.error("%s", error)  # noqa: TRY400 - it says it all
             count_lost(crawler)
             close_spider(crawler, JOURNAL_FAULT)
             return
-        tally_of(crawler).is_finished = True
+        tally_of(crawler).is_finished = not self._desk.undone
         if not self.batch.has_lines and not self._spider.inputs:
             logger.error("urls=%r: no address in it", self._spider.arguments.urls)
             count_lost(crawler)
+
+    async def _check_list(self) -> None:
+        arguments = self._spider.arguments
+        if self.job.can_go_on and arguments.urls:
+            with open_list_of(arguments, self._spider.config) as lines:
+                await check_same_list(lines, self.job.journal)
 
     def results(
         self, session: SearchSession, giver: object, *, hurried: bool = False

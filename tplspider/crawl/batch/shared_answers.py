@@ -145,7 +145,7 @@ class SharedAnswers:
 
 def _may_be_shared(response: Response) -> bool:
     """Whether an answer would be the same for another search, and at another moment."""
-    if response.status >= 500 or response.status == 429:
+    if response.status >= 500 or response.status == 429 or "Set-Cookie" in response.headers:
         return False
     vary = b",".join(response.headers.getlist("Vary")).lower()
     return b"*" not in vary and b"referer" not in vary

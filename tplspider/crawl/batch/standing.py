@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 # Seconds over which lines are counted to tell the time left: a few slow hosts shall not make it
 # jump, and a network that is slow since an hour shall be told of.
 _LONG = 600.0
+_ENOUGH = 3  # lines, before anybody can tell
 _APART = 1.0  # seconds between two samples
 _BAR, _LONGEST_BAR = 5, 30  # columns
 _WIDE = 60  # columns, from which on there is a bar whatever has to go for it
 # What goes first where the line is too narrow.
-_DISPENSABLE = ("pages", "in work", "partial", "failed", "complete", "left")
+_DISPENSABLE = ("pages", "before", "in work", "partial", "failed", "complete", "left")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,16 @@ class Standing:
     failed: int
     pages_a_second: float
     seconds_left: float | None
+    before: int = 0  # lines of an earlier crawl, among those that are done
 
     def line(self) -> str:
         """For a log."""
         of = "" if self.total is None else f" of {self.total}"
+        before = f" ({self.before} before)" if self.before else ""
         pages = f"{self.pages_a_second * 60:.0f} pages a minute"
         left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
         return (
-            f"{self.done}{of} done, {self.in_work} in work, {self.complete} complete,"
+            f"{self.done}{of} done{before}, {self.in_work} in work, {self.complete} complete,"
             f" {self.partial} partial, {self.failed} failed, {pages}{left}"
         )
 
@@ -69,6 +72,8 @@ class Standing:
             details["partial"] = f"{self.partial} partial"
         if self.failed:
             details["failed"] = f"{self.failed} failed"
+        if self.before:
+            details["before"] = f"{self.before} before"
         digits = 1 if self.pages_a_second < 10 else 0
         details["pages"] = f"{self.pages_a_second:.{digits}f} pages/s"
         if self.seconds_left is not None:
@@ -115,7 +120,7 @@ class Pace:
         if total is None:
             return None
         since = self._samples[0]
-        if done <= since.done:
+        if done - since.done < _ENOUGH:
             return None
         return (total - done) * (self._clock() - since.at) / (done - since.done)
 

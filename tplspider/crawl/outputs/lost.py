@@ -38,10 +38,16 @@ logger = logging.getLogger(__name__)
 LOST = "tplspider/lost_outputs"
 
 
-def count_lost(crawler: Crawler) -> None:
-    """Remember that an output is lost: the commands end with exit status 1 then."""
+def count_lost(crawler: Crawler, search_id: str = "") -> None:
+    """Remember that an output is lost: the commands end with exit status 1 then.
+
+    With a *search_id*, it was lost on the way out: another try may do better.
+    """
     crawler.stats.inc_value(LOST)
-    tally_of(crawler).lost += 1
+    tally = tally_of(crawler)
+    tally.lost += 1
+    if search_id:
+        tally.unwritten.add(search_id)
 
 
 class LostOutputError(Exception):

@@ -107,10 +107,14 @@ def local_path(label: str, name: str) -> Path:
 
 
 def final_path(path: Path) -> Path:
-    """*path* wherever we are: absolute, and without '..' in folders that are still to be made."""
+    """*path* wherever we are: absolute, without '..' and links, whether or not it is made yet.
+
+    What is not a plain file stays as it is: /dev/stdout leads nowhere by its words.
+    """
     where = Path.cwd() / path
-    # Links in what exists are left to the system: /dev/stdout leads nowhere by its words.
-    return where if os.path.exists(where) else Path(os.path.realpath(where))  # noqa: PTH110 - any fault
+    real = Path(os.path.realpath(where))
+    exists = os.path.exists(where)  # noqa: PTH110 - any fault
+    return real if not exists or (real.is_file() and real.samefile(where)) else where
 
 
 def scrapy_name(path: Path) -> str:

@@ -102,6 +102,7 @@ class FeedFiles:
         self.committed = committed
         self._record = record
         self._opened: dict[str, FedFile] = {}
+        self._with_header: set[str] = set()
         self._changed: set[Path] = set()  # folders with names that a loss of power would take
 
     def check(self, files: Iterable[FeedFile]) -> None:
@@ -121,6 +122,7 @@ class FeedFiles:
         Raises ValueError for a file that has lost what was written to it.
         """
         files = list(files)
+        self._with_header = {str(file.path) for file in files if file.is_csv}
         self.check(files)
         new = {
             str(file.path): 0 if file.overwrite else _size(file.path)
@@ -164,6 +166,8 @@ class FeedFiles:
             if file.fault is not None:
                 why = getattr(file.fault, "strerror", None) or file.fault
                 raise OSError(f"{path} cannot be written: {why}")
+            if not file.inner.closed and not _is_at(path, file.inner):
+                raise OSError(f"{path} is gone, or another file, since it was opened")
             lengths[path] = _size(Path(path)) if file.inner.closed else file.inner.tell()
         return lengths
 
@@ -181,7 +185,10 @@ class FeedFiles:
 
         At the end of a crawl before Scrapy closes its feeds: it may add a header to an empty one.
         """
-        for path, length in self.committed.items():
+        for path, committed in self.committed.items():
+            length = committed
+            if not length and path in self._opened and path in self._with_header:
+                length = _first_line(Path(path))  # which is not written a second time
             if _size(Path(path)) > length:
                 os.truncate(path, length)
             file = self._opened.get(path)
@@ -197,6 +204,21 @@ class _WholeFile(FileIO):
         while left:
             left = left[super().write(left) :]
         return len(data)
+
+
+def _first_line(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return len(file.readline())
+    except FileNotFoundError:
+        return 0
+
+
+def _is_at(path: str, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))  # noqa: PTH116 - as samestat
+    except OSError:
+        return False
 
 
 def _size(path: Path) -> int:
