@@ -420,3 +420,17 @@ def test_a_report_from_a_zipped_package(tmp_path: Path) -> None:
     )
     assert done.stdout == "True\n"
     assert "2 pages very likely share" in (tmp_path / "a.html").read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OSError, match=r"folder\.html"):
+        write_report(tmp_path / "folder.html", SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+    with pytest.raises(FileNotFoundError):
+        write_report(tmp_path / "none" / "a.html", SMALL)
+    write_report(tmp_path / "a.html", SMALL)
+    before = (tmp_path / "a.html").read_bytes()
+    with pytest.raises(ValueError, match="lacks"):
+        write_report(tmp_path / "a.html", {"key_url": "http://x/"})
+    assert (tmp_path / "a.html").read_bytes() == before

@@ -139,7 +139,7 @@ def _in_grid(report: Report) -> tuple[list[Node], float]:
     inside = {*report.members}
     others = [rank for rank in report.pages if rank not in inside]
     on_ring = report.members if len(inside) <= MOST_ON_RING else ()
-    ring = 0 if len(on_ring) < 2 else max(85.0, 66 * len(on_ring) / (2 * pi))
+    ring = 0 if len(on_ring) < 2 else max(110.0, 84 * len(on_ring) / (2 * pi))
     middle = ring + 40
     positions = {
         rank: _round(x, y, middle)
