@@ -307,6 +307,7 @@ def test_summaries_in_every_format(tmp_path: Path) -> None:
         ("a.xml", b"<items/>", "expected a file .json"),
         ("a.json", b"[" * 200_000, "nested too deeply"),
     ],
+    ids=range(11),
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, fault: str) -> None:
     (tmp_path / name).write_bytes(data)
