@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 import time
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from tplspider.report.index_entry import index_entry, page_of
@@ -101,12 +100,11 @@ def is_of_report_folder(name: str, names: AbstractSet[str]) -> bool:
 
 def _write(path: Path, pieces: Iterable[str]) -> None:
     """Write a file beside its place, and put it there when it is whole."""
-    new = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.part")
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    beside = path.parent / f".{path.name[:50]}.{token_hex(4)}.part"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with beside.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.writelines(pieces)
-        new.replace(path)
+        beside.replace(path)
     except BaseException:
-        new.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
