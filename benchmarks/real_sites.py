@@ -32,6 +32,7 @@ from tplspider.sources.base import load_once
 
 SETTINGS = {"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": "False", "RETRY_ENABLED": "False"}
 NAMES = ("reason", "loads", "links", "members", "explored")  # of what both sides tell
+ROW = ("rank", "link", "url", "outcome", "reason", "missing", "links_to")
 
 # The oracle is slow on purpose, and it reads the same pages again for each size.
 literal.identity = lru_cache(maxsize=None)(literal.identity)
@@ -88,6 +89,7 @@ def spider_answer(server: SiteServer, key_url: str, size: int) -> dict[str, Any]
             settings=SETTINGS,
         )
         answer = {name: crawl.summary[name] for name in NAMES}
+        answer["explored"] = [{name: row[name] for name in ROW} for row in answer["explored"]]
         members = [(candidate["rank"], candidate["url"]) for candidate in crawl.candidates]
     return answer | {"candidates": members, "asked": server.log[:], "errors": crawl.log}
 

@@ -65,7 +65,7 @@ class LiteralAnswer:
     asked: list[str]  # the addresses asked for, in order, the key page first
     members: list[str]  # final addresses, by rank
     member_ranks: list[int]
-    # Of each link taken up: rank, link, url, outcome, reason, missing.
+    # Of each link taken up: rank, link, url, outcome, reason, missing, links_to.
     explored: list[dict[str, Any]]
 
 
@@ -430,6 +430,7 @@ def search(
     answer.links = len(links)
 
     key_rank = 0
+    key = Explored(key_page.url, set(), {identity(key_page.url)})
     pages: dict[int, Explored] = {}  # by rank; the key page is not among them
     # What is known: final addresses and visible texts, and the rank of the page they belong to.
     final_addresses = {identity(key_page.url): key_rank}
@@ -443,11 +444,16 @@ def search(
         for row in answer.explored:
             if row["outcome"] == "page" and row["rank"] not in members:
                 row["missing"] = missing_links(pages, row["rank"], answer.member_ranks)
+        known = {key_rank: key, **pages}
+        for row in answer.explored:
+            if row["outcome"] == "page":
+                p = row["rank"]
+                row["links_to"] = [q for q in sorted(known) if q != p and leads(known, p, q)]
         return answer
 
     for rank, link in enumerate(sort_links(links, key_page.url), start=1):
         record: dict[str, Any] = {"rank": rank, "link": link.url, "url": link.url}
-        record |= {"outcome": "none", "reason": "", "missing": []}
+        record |= {"outcome": "none", "reason": "", "missing": [], "links_to": []}
         original: int | None = None  # the rank of the page that this link duplicates
         final = link.identity
         if final in final_addresses:  # known without a load
@@ -487,6 +493,7 @@ def search(
             record["reason"] = f"duplicate-of {pages[original].url}"
         answer.explored.append(record)
         if p == key_rank:  # never a member
+            key.names |= {link.identity, final}
             continue
         pages[p].names |= {link.identity, final}
         complete, best = cliques_step(mutual_links(pages), p, n, best)

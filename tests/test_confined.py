@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 URL = "http://127.0.0.1/"
-FILES = ("summary", "template", "save_html")
+FILES = ("summary", "template", "save_html", "report")
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def feeds_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "outside").mkdir()
     (folder / "out").symlink_to(tmp_path / "outside")
     (folder / "out.json").symlink_to(tmp_path / "outside" / "x.json")
+    (folder / "out.html").symlink_to(tmp_path / "outside" / "x.html")
     (folder / "in").symlink_to("sub")
     return folder
 
@@ -90,6 +91,7 @@ def test_names_inside_the_folder_alone(feeds_dir: Path, argument: str, chosen: s
     by_name = chosen == "by name"
     settings = settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir)}, profile=by_name)
     before = sorted(feeds_dir.parent.rglob("*"))
+    ending = "html" if argument == "report" else "json"
     relative = "expected a relative name inside TPLSPIDER_FEEDS_DIR"
     away = "a symbolic link leads out of TPLSPIDER_FEEDS_DIR"
     for name, why in {
@@ -108,11 +110,12 @@ def test_names_inside_the_folder_alone(feeds_dir: Path, argument: str, chosen: s
         "out/x.json": away,
         "out.json": away,
     }.items():
+        name = name.replace("json", ending)  # noqa: PLW2901 - as this argument has it
         line = fault(settings, **{argument: name})
         assert line.startswith(f"{argument}={name!r}: ")
         assert why in line
     for name in ("x.json", "sub/y.json", "in/y.json", "%(n)s.json", "t-%(time)s.json"):
-        assert fault(settings, **{argument: name}) == ""
+        assert fault(settings, **{argument: name.replace("json", ending)}) == ""
     assert sorted(feeds_dir.parent.rglob("*")) == before
 
 

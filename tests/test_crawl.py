@@ -174,6 +174,7 @@ def test_a_key_page_that_cannot_be_used(
         "line": None,
         "input": None,
         "shared": 0,
+        "key_title": "",
     }
     ending = f": {hint}" if hint else ""
     lines = [line.partition("] ")[2] for line in done.log.splitlines()]

@@ -60,13 +60,16 @@ def test_a_job_has_a_worker_that_finds_the_egg(
 ) -> None:
     site = serve("menu", routes_of(pages_of()))
     settings = [*FAST, "LOG_LEVEL=DEBUG"]
-    schedule(scrapyd, "template", url=site.url, setting=settings, template="t.json")
+    given = {"template": "t.json", "report": "r.html"}
+    schedule(scrapyd, "template", url=site.url, setting=settings, **given)
     scrapyd.wait("template")
     log = scrapyd.log("template")
     assert re.search(r"Extraction worker \d+ is started", log)
     assert "No template" not in log
     (item,) = scrapyd.feed("t.json")
     assert item["content_text"] == CONTENT[""]
+    # The pages that reports are made from are in the egg.
+    assert CONTENT[""] in (scrapyd.folder / "items" / "feeds" / "r.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import tplspider
 from tests.support.crawls import PROJECT, SITES
 from tests.support.other_project import Project, build, make_project, readme_lines
 from tests.support.scrapyd_server import git
+from tests.support.summaries import random_summary
 from tests.support.template_site import CONTENT, pages_of, routes_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
-COMMANDS |= {"tplspider.commands.template", "tplspider.commands"}
+COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -115,7 +116,7 @@ def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str)
 
 def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
     inside, outside = (one.run(settings={}).stdout for one in (project, nowhere))
-    for name in ("demo", "table1", "template"):
+    for name in ("demo", "report", "table1", "template"):
         assert f"\n  {name} " in inside
         assert f"\n  {name} " in outside
     assert "  crawl         Run a spider of the current project, by name\n" in inside
@@ -164,6 +165,14 @@ def test_the_demo_anywhere(project: Project, nowhere: Project, place: str) -> No
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
     assert ("scrapy crawl" in done.stdout) == (place == "project")
     assert not (where.folder / "precious.json").exists()
+
+
+def test_a_report_outside_of_projects(nowhere: Project) -> None:
+    (nowhere.folder / "summary.json").write_text(json.dumps([random_summary(5, 2)]))
+    done = nowhere.run("report", "summary.json", "-O", "report.html", settings={})
+    assert (done.code, done.stdout, done.log) == (0, "report.html\n", "")
+    page = (nowhere.folder / "report.html").read_text("utf-8")
+    assert "2 pages very likely share" in page
 
 
 def test_table_1_outside_of_projects(nowhere: Project) -> None:

@@ -21,7 +21,9 @@ TEXT = "a text\n\x1b[31m from the web \x00" * 100_000
 
 
 ROW: ExploredLink = {
-    "rank": 1, "link": URL, "url": URL, "outcome": "page", "reason": "", "missing": []
+    "rank": 1, "link": URL, "url": URL, "outcome": "page", "reason": "", "missing": [],
+    "title": TEXT, "anchor_text": TEXT, "dom_path": TEXT, "h_distance": 0, "similarity": 0.5,
+    "links_to": [0],
 }  # fmt: skip
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from tplspider.demo.server import Handler
 
-# More than a trial needs, and less than three candidates whose titles are long.
-LIMIT = 5000
+# More than a trial needs, and a summary, which cuts titles; less than three candidates with long
+# ones.
+LIMIT = 7000
 
 
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

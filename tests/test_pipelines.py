@@ -55,8 +55,7 @@ TEMPLATE = PageTemplate(
 
 def row_of(item: TemplateCandidate) -> ExploredLink:
     return {
-        "rank": item.rank, "link": item.link, "url": item.url,
-        "outcome": "page", "reason": "", "missing": [],
+        **ROW, "rank": item.rank, "link": item.link, "url": item.url, "outcome": "page",
     }  # fmt: skip
 
 
@@ -123,7 +122,9 @@ def test_an_unsound_summary_is_reported_and_kept(
 
 
 ROW: ExploredLink = {
-    "rank": 1, "link": "x", "url": "x", "outcome": "none", "reason": "", "missing": []
+    "rank": 1, "link": "x", "url": "x", "outcome": "none", "reason": "", "missing": [],
+    "title": "", "anchor_text": "", "dom_path": "", "h_distance": 0, "similarity": None,
+    "links_to": [],
 }  # fmt: skip
 
 

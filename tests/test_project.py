@@ -17,7 +17,7 @@ from scrapy.utils.test import get_crawler
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-from tplspider.commands import demo, table1, template
+from tplspider.commands import demo, report, table1, template
 from tplspider.moved import MOVED
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
-    done = run_scrapy("demo", folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    done = run_scrapy(
+        "demo",
+        f"--report={tmp_path / 'r.html'}",
+        folder=tmp_path,
+        settings={"LOG_LEVEL": "WARNING"},
+    )
     assert done.code == 0
     assert done.log == ""
     rows = re.findall(r"^  (\d)  +(\S+)  +(.*?)(  +yes)?$", done.stdout, re.MULTILINE)
@@ -48,7 +53,7 @@ def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
 
 @pytest.mark.crawl
 def test_the_demo_takes_a_size(tmp_path: Path) -> None:
-    done = run_scrapy("demo", "-n", "2", folder=tmp_path)
+    done = run_scrapy("demo", "-n", "2", "--report=", folder=tmp_path)
     assert "2 pages that all link to each other, after 4 loads" in done.stdout
     assert run_scrapy("demo", "-n", "none", folder=tmp_path).code == 2
 
@@ -60,7 +65,9 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
     assert run_scrapy("crawl", folder=tmp_path).code == 2
 
 
-@pytest.mark.parametrize("command", [demo, table1, template], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "command", [demo, report, table1, template], ids=lambda module: module.__name__
+)
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrapy takes a line that ends in a colon for a heading, wherever the line was broken."""
     theirs, parser = (
@@ -82,7 +89,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, table1, template;"
+        "from tplspider.commands import crawl, demo, report, table1, template;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

@@ -22,6 +22,12 @@ class ExploredLink(TypedDict):
     outcome: str
     reason: str
     missing: list[list[int]]
+    title: str
+    anchor_text: str
+    dom_path: str
+    h_distance: int
+    similarity: float | None  # None where there is no page of its own
+    links_to: list[int]  # ranks of explored pages; 0 for the key page
 
 
 class WitnessLink(TypedDict):
@@ -82,6 +88,7 @@ class CandidateSearch:
     line: int | None = None  # of a list of key pages
     input: dict[str, Any] | None = None  # what else stands there
     shared: int = 0
+    key_title: str = ""
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")
@@ -105,6 +112,7 @@ class PageTemplate:
     main_text: str = ""
     main_html: str = ""
     title: str = ""
+    key_html: str = ""  # for a report: the key page without scripts, images and the like
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

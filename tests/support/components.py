@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
+from scrapy.exceptions import DropItem
 from scrapy.resolver import CachingThreadedResolver
 from scrapy.spiderloader import SpiderLoader
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
@@ -15,7 +16,7 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -175,3 +176,21 @@ class DiesOfOne:
     def die(self, session: SearchSession) -> None:
         if session.url == self.crawler.settings["DIES_OF"]:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+class SlowTemplates:
+    """A pipeline that keeps templates for a while: what comes after them is out before."""
+
+    async def process_item(self, item: Any) -> Any:
+        if isinstance(item, PageTemplate):
+            await asyncio.sleep(0.3)
+        return item
+
+
+class NoSummaries:
+    """A pipeline that lets no summary out."""
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, CandidateSearch):
+            raise DropItem("not wanted")
+        return item

@@ -136,9 +136,15 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
         "reason": search.reason,
         "loads": search.loads,
         "members": [visit.url for visit in search.members],
-        "explored": [tuple(row.values()) for row in explored_links(search)],
+        "explored": [
+            tuple(value for name, value in row.items() if name in TOLD)
+            for row in explored_links(search)
+        ],
     }
 
+
+# Of a row, what the literal reading tells, too.
+TOLD = {"rank", "link", "url", "outcome", "reason", "missing", "links_to"}
 
 PATHS = [f"/{name}" for name in "abcdefgh"] + [f"/d/{name}" for name in "ijkl"]
 HIDDEN = ["/other", "/x", "/y", "/z"]  # pages that nothing leads to, but redirects

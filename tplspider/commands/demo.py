@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,10 +17,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from scrapy.crawler import Crawler
+
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 
-# What a person is told about each link that was taken up.
+_REPORT = "demo-report.html"
 _SHOWN_LINES = 8  # of the content
+# What a person is told about each link that was taken up.
 _OUTCOMES = {"page": "page", "duplicate": "duplicate", "none": "no page"}
 
 
@@ -43,6 +49,10 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default 3)")
+        parser.add_argument(
+            "--report", metavar="FILE", help=f"where to write the report (default {_REPORT})"
+        )
+        parser.add_argument("--open", action="store_true", help="show the report in a browser")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
@@ -57,7 +67,7 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.exit_status import LOST, refuse
+        from tplspider.crawl.exit_status import LOST, exit_status, refuse
         from tplspider.crawl.harmless_log import guard_log
         from tplspider.crawl.preflight import check_crawl
         from tplspider.crawl.printing import print_text
@@ -83,7 +93,8 @@ class Command(ScrapyCommand):
                 templates.append(item)
 
         with SiteServer() as server:
-            arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
+            report = _report_file() if opts.report is None else opts.report
+            arguments = {"url": server.url + KEY_PAGE, "n": opts.n, "report": report}
             try:
                 check_crawl(TemplateCandidatesSpider, arguments, self.settings)
             except ValueError as error:
@@ -95,18 +106,41 @@ class Command(ScrapyCommand):
         if not summaries:
             self.exitcode = 1
             return
+        written = _written_report(crawler)
         answer = StringIO()
         with redirect_stdout(answer):
             _print_answer(summaries[0], found, server.url)
             if templates:
                 _print_content(templates[0])
-            print("\nTry it on a site of your own:")
-            page = "https://example.org/some/page"
-            if self._knows_spider:
-                print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
-            print(f"  scrapy template {page}")
+            if written:
+                print(f"\nA report to look at: {written}")
+            _print_advice(knows_spider=self._knows_spider)
+        self.exitcode = exit_status(crawler)
         if not print_text(answer.getvalue().rstrip("\n"), "demo"):
             self.exitcode = LOST
+        if written and opts.open:
+            _show(written)
+
+
+def _report_file() -> str:
+    """A file in the current folder; elsewhere if nothing can be written there."""
+    from tempfile import mkdtemp
+
+    folder = "." if os.access(".", os.W_OK) else mkdtemp(prefix="tplspider-")
+    return str(Path(folder, _REPORT))
+
+
+def _written_report(crawler: Crawler) -> Path | None:
+    place = crawler.spider.searches.job.plan.report  # type: ignore[union-attr]  # it is ours
+    written = crawler.stats and crawler.stats.get_value("tplspider/reports")
+    return place.page if place and written else None
+
+
+def _show(report: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(report.as_uri()):
+        print("scrapy demo: there is no browser to show the report with", file=sys.stderr)
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
@@ -155,6 +189,14 @@ def _print_content(template: PageTemplate) -> None:
         print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
     if len(lines) > _SHOWN_LINES:
         print(f"  ... and {len(lines) - _SHOWN_LINES} more lines")
+
+
+def _print_advice(*, knows_spider: bool) -> None:
+    print("\nTry it on a site of your own:")
+    page = "https://example.org/some/page"
+    if knows_spider:
+        print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
+    print(f"  scrapy template {page}")
 
 
 def _print_table(texts: Sequence[tuple[str, ...]]) -> None:

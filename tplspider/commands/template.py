@@ -33,6 +33,9 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument(
             "-i", dest="urls", metavar="FILE", help="a list of pages (- for standard input)"
         )
+        parser.add_argument(
+            "--report", metavar="FILE", help="write a report to look at; of many pages, to a folder"
+        )
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
 
@@ -84,6 +87,8 @@ class Command(BaseRunSpiderCommand):
             arguments["_inputs"] = Inputs(args)
         if opts.n is not None:
             arguments["n"] = opts.n
+        if opts.report is not None:
+            arguments["report"] = opts.report
         try:
             check_crawl(TemplateCandidatesSpider, arguments, self.settings, printed="the text")
         except ValueError as error:

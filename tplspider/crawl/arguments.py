@@ -52,6 +52,7 @@ class Arguments:
     summary: str = ""
     template: str = ""
     save_html: str = ""
+    report: str = ""
     witness: int = 1
     urls: str = ""
     column: str = ""
@@ -103,6 +104,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),
+        report=str(values.get("report", Arguments.report)),
         credentials=read_credentials(given_url, url) if url else None,
     )
 

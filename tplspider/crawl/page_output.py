@@ -51,12 +51,19 @@ class PageOutput:
     """
 
     def __init__(
-        self, crawler: Crawler, *, template: bool, folder: str, of_many: bool = False
+        self,
+        crawler: Crawler,
+        *,
+        template: bool,
+        folder: str,
+        of_many: bool = False,
+        for_report: bool = False,
     ) -> None:
         self.crawler = crawler
         self.wants_template = template
         self._folder = folder
         self._of_many = of_many  # then each search has a folder in that folder, named by its id
+        self._for_report = for_report
         self._level = logging.DEBUG if of_many else logging.INFO
         self._kept: dict[str, KeptPages] = {}  # of each search that is not over
         self._busy: set[str] = set()  # searches whose pages are being worked on
@@ -73,6 +80,7 @@ class PageOutput:
             template=asked or is_asked_for(PageTemplate, crawler.settings),
             folder=arguments.save_html,
             of_many=not arguments.url,
+            for_report=bool(arguments.report),
         )
 
     @property
@@ -91,6 +99,7 @@ class PageOutput:
             workers=config.extract_workers if is_asyncio_available() else 0,
             seconds=config.extract_seconds,
             megabytes=config.extract_mb,
+            for_report=self._for_report,
         )
         self._workers.start()
 

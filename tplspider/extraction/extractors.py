@@ -55,12 +55,13 @@ def run_extractor(
     *,
     seconds: float | None = None,
     most: int | None = None,
+    for_report: bool = False,
 ) -> PageTemplate | None:
     """What an extractor gives, which must be a template.
 
     Where nothing else can stop it, *seconds* go to an extractor that takes them, as ours does.
     One that takes *most* may put the next of the pages in the place of one that tells nothing; any
-    other is given the first so many.
+    other is given the first so many. *for_report*, the template has the key page for it, cleaned.
     """
     options: dict[str, float] = {}
     if seconds is not None and _takes(extractor, "seconds"):
@@ -78,6 +79,11 @@ def run_extractor(
         if not _fits(getattr(found, each.name), str(each.type)):
             raise TypeError(f"the extractor gave a PageTemplate whose {each.name} will not do")
     found.key_url = key.url
+    if for_report:
+        # Here and not above: most crawls do without.
+        from tplspider.report.clean_page import clean_page  # noqa: PLC0415 - as said
+
+        found.key_html = clean_page(key.html, key.url, not_template=found.not_template)
     return found
 
 

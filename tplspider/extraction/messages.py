@@ -24,12 +24,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """To a worker: extract this, within so many seconds, from so many of the pages at most."""
+    """To a worker: extract this, within so many seconds, from so many of the pages at most.
+
+    *for_report*: the key page as a report shows it is wanted as well.
+    """
 
     key: PageSource
     pages: tuple[PageSource, ...]
     seconds: float
     most: int | None = None
+    for_report: bool = False
 
 
 @dataclass(frozen=True, slots=True)

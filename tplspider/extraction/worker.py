@@ -94,7 +94,9 @@ def _load(name: str) -> Extractor:
 def _answer(job: Job, extractor: Extractor, megabytes: float) -> Done | Failed:
     try:
         with watched(megabytes, _out_of_memory), _alarm(job.seconds + GRACE):
-            found = run_extractor(extractor, job.key, job.pages, most=job.most)
+            found = run_extractor(
+                extractor, job.key, job.pages, most=job.most, for_report=job.for_report
+            )
             pickle.dumps(found)  # now, while a fault can be told
         return Done(found, resident())
     except MemoryError:

@@ -73,11 +73,13 @@ class ExtractionWorkers:
         workers: int = 1,
         seconds: float = SECONDS,
         megabytes: float = MEGABYTES,
+        for_report: bool = False,
     ) -> None:
         self._extractor = extractor_name(extractor)
         self._workers = workers if can_start() else 0
         self._seconds = seconds
         self._megabytes = megabytes
+        self._for_report = for_report
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
@@ -118,7 +120,8 @@ class ExtractionWorkers:
                 self._limits.add(limit)
                 try:
                     async with self._turns:
-                        return await self._extract(Job(key, tuple(pages), self._seconds, most))
+                        job = Job(key, tuple(pages), self._seconds, most, self._for_report)
+                        return await self._extract(job)
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
@@ -221,7 +224,9 @@ class ExtractionWorkers:
         limit = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
             extractor = load_extractor(self._extractor)
-            return run_extractor(extractor, key, pages, seconds=limit, most=most)
+            return run_extractor(
+                extractor, key, pages, seconds=limit, most=most, for_report=self._for_report
+            )
         except TimeoutError as error:
             raise ExtractionTimeoutError(str(error)) from error
         except (Exception, SystemExit, KeyboardInterrupt) as error:

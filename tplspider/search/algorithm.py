@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs
+from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs, members
 from tplspider.search.link_graph import LinkGraph
 from tplspider.web.answers import NoPage, Redirect
 from tplspider.web.page import Page
@@ -58,6 +58,7 @@ class Exploration:
         self.visits: list[Visit] = []  # links taken into account, by rank
         self._pages: list[Visit] = []  # explored pages, by number
         self._final = {key_page.identity: _KEY_PAGE}
+        self._names_of_key_page = {key_page.identity}
         self._texts = {key_page.fingerprint: _KEY_PAGE} if key_page.fingerprint else {}
         self._graph = LinkGraph()
         self._subdigraphs = CompleteSubdigraphs(size, max_nodes)
@@ -100,6 +101,17 @@ class Exploration:
             for source, target in ((page, member), (member, page)):
                 if source != target and not self._graph.links(source, target):
                     yield self._pages[source].rank, self._pages[target].rank
+
+    def links_from(self, visit: Visit) -> list[int]:
+        """The ranks of the explored pages that one of them links to, 0 first for the key page.
+
+        There are none for what is not a page.
+        """
+        if visit.page is None:
+            return []
+        to_key = not self._names_of_key_page.isdisjoint(visit.page.links)
+        linked = members(self._graph.linked(self._final[visit.page.identity]))
+        return [0] * to_key + [self._pages[other].rank for other in linked]
 
     def account(self, visit: Visit, answer: Answer) -> None:
         """Take into account what the next link by rank gave.
@@ -146,6 +158,7 @@ class Exploration:
     def _account_duplicate(self, visit: Visit, original: int, *names: str) -> None:
         if original == _KEY_PAGE:
             visit.duplicate_of, visit.is_key_page = self.key_page.url, True
+            self._names_of_key_page.update((visit.link.identity, *names))
             return
         visit.duplicate_of = self._pages[original].url
         self._graph.add_names(original, (visit.link.identity, *names))

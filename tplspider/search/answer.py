@@ -15,10 +15,12 @@ from tplspider.web.similarity import similarity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tplspider.search.algorithm import Visit
     from tplspider.search.session import SearchSession
     from tplspider.search.window import SubdigraphSearch
 
 MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
+_LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
 
 
 def candidates(session: SearchSession) -> Iterator[TemplateCandidate]:
@@ -70,22 +72,37 @@ def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch
         requested_url=session.requested_url,
         witnesses=[witness_link(session.witness)] if session.witness else [],
         witness_loads=1 if session.witness else 0,
+        key_title=search.key_page.title[:_LONGEST],
     )
 
 
 def explored_links(search: SubdigraphSearch) -> list[ExploredLink]:
     """The links that were taken up, by rank, and what became of each."""
-    return [
-        {
-            "rank": visit.rank,
-            "link": visit.link.url,
-            "url": visit.url,
-            "outcome": visit.outcome,
-            "reason": visit.reason,
-            "missing": [list(link) for link in islice(search.missing_links(visit), MOST_MISSING)],
-        }
-        for visit in search.visits
-    ]
+    distances = HyperlinkDistances(search.key_page.identity)
+    return [_explored_link(search, visit, distances) for visit in search.visits]
+
+
+def _explored_link(
+    search: SubdigraphSearch, visit: Visit, distances: HyperlinkDistances
+) -> ExploredLink:
+    link, page = visit.link, visit.page
+    # A page may nest its links, each with all the words of the next: rows are kept short.
+    words = link.anchor_text[:_LONGEST] if isinstance(link, Link) else ""
+    path = link.dom_path if isinstance(link, Link) else ""
+    return {
+        "rank": visit.rank,
+        "link": link.url,
+        "url": visit.url,
+        "outcome": visit.outcome,
+        "reason": visit.reason,
+        "missing": [list(pair) for pair in islice(search.missing_links(visit), MOST_MISSING)],
+        "title": page.title[:_LONGEST] if page else "",
+        "anchor_text": words,
+        "dom_path": path if len(path) <= _LONGEST else "",
+        "h_distance": distances.to(link.identity),
+        "similarity": similarity(search.key_page, page) if page else None,
+        "links_to": search.links_from(visit),
+    }
 
 
 def unusable(

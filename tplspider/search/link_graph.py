@@ -55,6 +55,10 @@ class LinkGraph:
         """The other pages that *page* links to and that link to it."""
         return self._to[page] & self._from[page] & ~(1 << page)
 
+    def linked(self, page: int) -> int:
+        """The other pages that *page* links to."""
+        return self._to[page] & ~(1 << page)
+
     def links(self, page: int, other: int) -> bool:
         """Whether *page* links to *other*."""
         return bool(self._to[page] >> other & 1)

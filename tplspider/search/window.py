@@ -107,6 +107,10 @@ class SubdigraphSearch:
         """The links that keep an explored page out of the best CS, from one rank to another."""
         return self._exploration.missing_links(visit)
 
+    def links_from(self, visit: Visit) -> list[int]:
+        """The ranks of the explored pages that one of them links to; 0 for the key page."""
+        return self._exploration.links_from(visit)
+
     def has(self, identity: str) -> bool:
         """Whether this is the final address of a page that was taken into account."""
         return identity in self._exploration

@@ -103,11 +103,13 @@ def _keep_from_scrapy(settings: BaseSettings) -> None:
 
 def _description(arguments: Arguments, plan: OutputPlan) -> dict[str, str]:
     """What must be the same when a crawl goes on."""
-    outputs = ("summary", "template", "save_html", "credentials")
+    outputs = ("summary", "template", "save_html", "report", "credentials")
     given = {name: value for name, value in asdict(arguments).items() if name not in outputs}
     if arguments.urls:
         given["urls"] = os.path.realpath(arguments.urls)
     told = {name: repr(value) for name, value in given.items() if value != ""}
     if plan.pages:
         told["save_html"] = repr(plan.pages)
+    if plan.report:
+        told["report"] = repr(str(plan.report.path))
     return {**told, **describe(plan)}

@@ -21,7 +21,7 @@ from tplspider.crawl.batch.same_crawl import difference
 from tplspider.crawl.outputs.resumable import FeedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -126,6 +126,11 @@ class Journal:
     def done(self) -> int:
         """How many lines are done."""
         return int(self._run("SELECT count(*) FROM done")[0][0])
+
+    def search_ids(self) -> Iterator[str]:
+        """The ids of all searches that are done, one at a time."""
+        found = self._file.connection.execute("SELECT search_id FROM searches")
+        return (str(search_id) for (search_id,) in found)
 
     def outcomes(self) -> Counter[str]:
         """How many of the lines that are done have each outcome."""

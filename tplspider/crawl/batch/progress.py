@@ -111,6 +111,8 @@ class _Report:
         places = [*self._feeds.rows()]
         if folder := self._spider.arguments.save_html:
             places.append(("pages", folder))
+        if report := self._spider.searches.job.plan.report:
+            places.append(("reports", str(report.page)))
         end = End(
             self._tally,
             self._pace.elapsed,

@@ -66,6 +66,11 @@ class Searches:
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
         if spider.take_answer:
             AnswerMaker(spider.crawler, self._desk, spider.take_answer)
+        if job.plan.report:
+            # Here and not above: the engine that writes it is not imported for those who want none.
+            from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
+
+            self._reports = Reports(spider.crawler, job.plan.report, job.journal)
         tally_of(spider.crawler).earlier = job.journal.outcomes()
         if batch is None:
             self.open(key_page_of(spider.arguments, spider.requested_url))

@@ -36,16 +36,16 @@ def check_outputs(
     taken = {whereabouts(journal): "the journal (JOBDIR)"} if journal else {}
     _compare(outputs, printed, log, taken)
     if folder:
-        _compare_folder(*folder, outputs)
+        compare_folder(*folder, outputs)
     for output in outputs:
         if output.is_standard_output:
-            _try(f"{output.label}: cannot write to standard output", try_standard_output)
+            try_output(f"{output.label}: cannot write to standard output", try_standard_output)
         elif output.paths:
             trial = partial(try_file, output.paths[0], overwrite=output.overwrite)
-            _try(f"{output.label}: cannot write to this file", trial)
+            try_output(f"{output.label}: cannot write to this file", trial)
     if folder:
         label, pages = folder
-        _try(f"{label}: cannot write to this folder", partial(try_folder, pages))
+        try_output(f"{label}: cannot write to this folder", partial(try_folder, pages))
 
 
 def _compare(outputs: list[Output], printed: str, log: str, taken: dict[Place, str]) -> None:
@@ -69,7 +69,8 @@ def _compare(outputs: list[Output], printed: str, log: str, taken: dict[Place, s
                 raise ValueError(f"{output.label}: its folder is the file of another feed")
 
 
-def _compare_folder(label: str, pages: Path, outputs: list[Output]) -> None:
+def compare_folder(label: str, pages: Path, outputs: list[Output]) -> None:
+    """Raise ValueError, in one line, when an output is that folder, or in it."""
     for output in outputs:
         for path in output.paths:
             if is_inside(pages, path):
@@ -96,7 +97,8 @@ def _standard_output() -> Place:
     return found.st_dev, found.st_ino
 
 
-def _try(fault: str, trial: Callable[[], None]) -> None:
+def try_output(fault: str, trial: Callable[[], None]) -> None:
+    """Raise ValueError, in one line that starts with *fault*, when the *trial* fails."""
     try:
         trial()
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError

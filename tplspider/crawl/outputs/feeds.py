@@ -19,6 +19,7 @@ from tplspider.crawl.config import PRIORITY, Config
 from tplspider.crawl.outputs.check import check_outputs
 from tplspider.crawl.outputs.names import Fields, without_password
 from tplspider.crawl.outputs.plan import Feed, OutputNames
+from tplspider.crawl.outputs.report_place import check_report, report_place
 from tplspider.crawl.outputs.resumable import check_resumable
 from tplspider.crawl.outputs.saved_folder import check_contents
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.outputs.report_place import ReportPlace
     from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
 
 logger = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ class OutputPlan:
     feeds: dict[str, dict[str, Any]]
     pages: str  # the folder of save_html, '' for none
     files: tuple[FeedFile, ...] = ()  # of the feeds, where they are to go on after a restart
+    report: ReportPlace | None = None
 
 
 def plan_outputs(
@@ -80,11 +83,17 @@ def plan_outputs(
             for feed, output in zip(wanted, outputs, strict=True)
         ]
     log = settings.get("LOG_FILE") or ""
-    check_outputs(outputs, folder, printed=printed, log=log, journal=journal)
+    report = report_place(names, arguments.report, many=not arguments.url)
+    with_report = [*outputs, *(report.outputs if report else ())]
+    check_outputs(with_report, folder, printed=printed, log=log, journal=journal)
+    if report:
+        others = {"the log": Path(log) if log else None, "the journal (JOBDIR)": journal}
+        check_report(report, outputs, folder, others)
     if folder:
         check_contents(*folder, of_many=not arguments.url)
     feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
-    return OutputPlan(feeds, str(Path.cwd() / folder[1]) if folder else "", tuple(files))
+    pages = str(Path.cwd() / folder[1]) if folder else ""
+    return OutputPlan(feeds, pages, tuple(files), report)
 
 
 def add_feeds(

@@ -1,0 +1,135 @@
+"""A folder of reports: rows of its index on disk, and pages that are whole."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import tracemalloc
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tplspider.items import CandidateSearch
+from tplspider.report.files import ROWS, ReportFolder, is_of_report_folder
+from tplspider.report.index_entry import index_entry
+from tplspider.report.index_rows import IndexRows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDS = [f"{number:016x}" for number in range(1, 6)]
+
+
+def summary(search_id: str = IDS[0], line: int | None = None, title: str = "") -> CandidateSearch:
+    return CandidateSearch(
+        key_url="http://example.org/",
+        requested_size=3,
+        cs_size=0,
+        complete=False,
+        reason="links_exhausted",
+        key_outcome="ok",
+        loads=1,
+        links=0,
+        search_id=search_id,
+        line=line,
+        key_title=title,
+    )
+
+
+def index_of(folder: Path) -> str:
+    return (folder / "index.html").read_text()
+
+
+def test_each_search_is_listed_once(tmp_path: Path) -> None:
+    with closing(ReportFolder(tmp_path)) as folder:
+        for line, search_id in enumerate(IDS):
+            folder.add(summary(search_id, 9 - line, f"Title{line}"))
+        folder.add(summary(IDS[0], 4, "Again"))  # for another line, after a kill
+        folder.write_index()
+        text = index_of(tmp_path)
+        assert text.count(".html") == 5
+        assert "Title0" not in text
+        assert text.index("Again") < text.index("Title4") < text.index("Title1")
+        assert "Again" in (tmp_path / f"{IDS[0]}.html").read_text()
+        assert IDS[0] in folder
+        assert "f" * 16 not in folder
+    with closing(ReportFolder(tmp_path)) as folder:  # as after a restart
+        folder.write_index()
+        assert index_of(tmp_path) == text
+        folder.clear()
+        folder.write_index()
+        assert ".html" not in index_of(tmp_path)
+
+
+def test_a_page_that_is_not_to_be_replaced(tmp_path: Path) -> None:
+    with closing(ReportFolder(tmp_path)) as folder:
+        folder.add(summary(line=1, title="First"))
+        folder.add(summary(line=2, title="Second"), replace=False)
+        folder.write_index()
+    assert "First" in (tmp_path / f"{IDS[0]}.html").read_text()
+    assert index_of(tmp_path).count(f"{IDS[0]}.html") == 2
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    with closing(ReportFolder(tmp_path)) as folder:
+        folder.add(summary())
+        folder.write_index()
+        entry = index_entry(summary(title="A title"))
+        with closing(IndexRows(tmp_path / ROWS)) as rows:
+            for number in range(3000):
+                rows.put(replace(entry, line=number + 1))
+        tracemalloc.start()
+        try:
+            folder.write_index()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    size = (tmp_path / "index.html").stat().st_size
+    assert size > 500_000
+    assert peak < size / 4
+
+
+def test_rows_that_somebody_has_changed(tmp_path: Path) -> None:
+    with closing(ReportFolder(tmp_path)) as folder:
+        folder.add(summary(title="Good"))
+        for wrong in ('{"page": "../../etc/passwd"}', "[" * 100_000, "no JSON"):
+            with closing(sqlite3.connect(tmp_path / ROWS)) as file, file:
+                file.execute("INSERT OR REPLACE INTO rows VALUES ('x', 1, '', ?)", (wrong,))
+            folder.write_index()
+            assert index_of(tmp_path).count(".html") == 1
+    (tmp_path / ROWS).write_bytes(b"not a database, but long enough to be one" * 100)
+    with pytest.raises(OSError, match="file is not a database"):
+        ReportFolder(tmp_path)
+
+
+def test_what_is_written_has_the_rights_of_other_files(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with closing(ReportFolder(tmp_path)) as folder:
+            folder.add(summary())
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / f"{IDS[0]}.html").stat().st_mode) == 0o640
+
+
+def test_what_a_kill_leaves_is_swept_away(tmp_path: Path) -> None:
+    old, new, other = (tmp_path / name for name in (".a.html.part", ".b.html.part", "c.part"))
+    for path in (old, new, other):
+        path.write_text("")
+    os.utime(old, (1, 1))
+    with closing(ReportFolder(tmp_path)) as folder:
+        folder.clear()
+    assert not old.exists()
+    assert new.exists()
+    assert other.exists()
+
+
+def test_names_of_a_folder_of_reports() -> None:
+    names = {f"{IDS[0]}.html", "index.html", ROWS, f".{IDS[0]}.html.0123abcd.part"}
+    assert all(is_of_report_folder(name, names) for name in names)
+    assert not is_of_report_folder("index.html", {"index.html"})  # of somebody's website
+    for name in ("notes.txt", "abc.html", ".htaccess", f"{IDS[0]}.html.part"):
+        assert not is_of_report_folder(name, names)

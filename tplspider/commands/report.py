@@ -1,0 +1,56 @@
+"""``scrapy report``: what searches found, as pages to look at, made of their summaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    """Reads summaries, and templates if there are any, and writes a page or a folder of pages.
+
+    Nothing is crawled, and it needs no project.
+    """
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        return "SUMMARY... -O FILE.html|DIR [options]"
+
+    def short_desc(self) -> str:
+        return "Make a report of what searches found, as HTML"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        options = parser.add_argument_group(title="Report")
+        options.add_argument(
+            "-O",
+            dest="report",
+            metavar="FILE.html|DIR",
+            help="a file, which is overwritten, or a folder for several, which is added to",
+        )
+        options.add_argument("--template", metavar="FILE", help="a file with their templates")
+        options.add_argument("--search", metavar="ID", default="", help="the id of one search")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.printing import print_text
+        from tplspider.report.from_feeds import report_feeds
+
+        assert self.settings is not None
+        if unknown := [arg for arg in args if arg.startswith("-")]:
+            refuse("report", f"unknown option {unknown[0]!r}", self.settings)
+        if not args or not opts.report:
+            refuse("report", "give a summary file and -O FILE.html, or -O DIR", self.settings)
+        template = Path(opts.template) if opts.template else None
+        try:
+            written = report_feeds([*map(Path, args)], Path(opts.report), template, opts.search)
+        except (ValueError, OSError) as error:
+            refuse("report", error, self.settings)
+        print_text(written, "report")

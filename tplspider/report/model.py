@@ -1,0 +1,104 @@
+"""One search as a report has it: what its summary and its template tell, checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from tplspider.items import CandidateSearch, PageTemplate
+from tplspider.report.field_types import check_fields
+
+if TYPE_CHECKING:
+    from tplspider.items import ExploredLink
+
+KEY = 0  # the key page, where others have their rank
+_ID = re.compile(r"[0-9a-f]{16}")
+_OPTIONAL = ("key_html",)  # of templates that were made for no report
+
+
+@dataclass(frozen=True)
+class Report:
+    """A search, ready to be shown.
+
+    *rows* are the explored links by rank; *links* tells, of the key page (0) and of each explored
+    page, which of them it links to.
+    """
+
+    summary: CandidateSearch
+    template: PageTemplate | None = None
+    rows: dict[int, ExploredLink] = field(default_factory=dict)
+    links: dict[int, frozenset[int]] = field(default_factory=dict)
+    members: tuple[int, ...] = ()  # by their ranks
+
+    @property
+    def pages(self) -> list[int]:
+        """The ranks of the explored pages; the key page is not among them."""
+        return [rank for rank in self.links if rank != KEY]
+
+    def are_mutual(self, one: int, other: int) -> bool:
+        """Whether two pages link to each other."""
+        return other in self.links[one] and one in self.links[other]
+
+    def missing(self, rank: int) -> list[tuple[int, int]]:
+        """The links that keep a page out of the answer, from one rank to another."""
+        return [
+            pair
+            for member in self.members
+            if member != rank
+            for pair in ((rank, member), (member, rank))
+            if pair[1] not in self.links[pair[0]]
+        ]
+
+
+def make_report(
+    summary: CandidateSearch | Mapping[str, Any],
+    template: PageTemplate | Mapping[str, Any] | None = None,
+) -> Report:
+    """The report of a search. ValueError, in one line, for what is not a summary of this version.
+
+    The template of another search is refused, too.
+    """
+    found = _item(CandidateSearch, summary, "the summary")
+    if found.search_id:  # a line that could not be searched has none
+        check_search_id(found.search_id)
+    made = None if template is None else _item(PageTemplate, template, "the template")
+    if made and made.search_id and made.search_id != found.search_id:
+        raise ValueError(f"the template of search {made.search_id[:50]!r} is not that of this one")
+    rows = {row["rank"]: row for row in sorted(found.explored, key=lambda row: row["rank"])}
+    if len(rows) != len(found.explored) or min(rows, default=1) < 1:
+        raise ValueError("the ranks of the summary are not those of links")
+    pages = [rank for rank, row in rows.items() if row["outcome"] == "page"]
+    links: dict[int, frozenset[int]] = {KEY: frozenset(pages)} if pages else {}
+    known = {KEY, *pages}
+    for rank in pages:
+        links[rank] = frozenset(rows[rank]["links_to"]) - {rank}
+        if not links[rank] <= known:
+            raise ValueError(f"page {rank} of the summary links to pages that are not there")
+    ranks = {rows[rank]["url"]: rank for rank in reversed(pages)}
+    if not ranks.keys() >= {*found.members}:
+        raise ValueError("the members of the summary are not among its explored pages")
+    members = tuple(sorted(ranks[url] for url in found.members))
+    return Report(found, made, rows, links, members)
+
+
+def check_search_id(search_id: str) -> None:
+    """Raise ValueError for what cannot be the id of a search: files have their names by it."""
+    if not _ID.fullmatch(search_id):
+        raise ValueError(f"{search_id[:50]!r} is not the id of a search (16 hex digits)")
+
+
+def _item(item_class: type[Any], value: Any, name: str) -> Any:
+    """An item of ours, or a mapping as feeds hold it, as an item whose fields are what they say."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} is not an object with fields")  # noqa: TRY004 - bad data
+    value = dict(value)
+    for optional in _OPTIONAL:
+        value.setdefault(optional, "")
+    hints = get_type_hints(item_class)
+    names = [field.name for field in fields(item_class)]
+    check_fields(value, {field: hints[field] for field in names}, name)
+    return item_class(**{field: value[field] for field in names})
