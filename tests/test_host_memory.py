@@ -56,6 +56,7 @@ def crawl_sites(server: FixtureServer, address: str, **plan: Any) -> dict[str, A
     return {**found, "log": done.stderr}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sites", "at_once", "limit"),
     [pytest.param(60, 4, 40, marks=pytest.mark.quick), (400, 1, 256), (400, 16, 256)],

@@ -157,6 +157,7 @@ def test_lines_that_wait(journal: Journal) -> None:
     assert journal.parked == 3
 
 
+@pytest.mark.slow
 def test_many_lines_cost_no_memory(tmp_path: Path) -> None:
     code = """
         import resource
@@ -175,6 +176,7 @@ def test_many_lines_cost_no_memory(tmp_path: Path) -> None:
         assert int(kilobytes) < 12_000, kind  # as a set and a list: above 50,000
 
 
+@pytest.mark.slow
 def test_a_temporary_journal_leaves_nothing(tmp_path: Path) -> None:
     code = """
         journal = Journal.open(None)
@@ -190,6 +192,7 @@ def test_a_temporary_journal_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_another_process_is_refused(journal: Journal, tmp_path: Path) -> None:
     code = """
         for use in (Journal.open, lambda folder: Journal.check(folder, {})):
@@ -209,6 +212,7 @@ def test_another_process_is_refused(journal: Journal, tmp_path: Path) -> None:
         assert again.is_done(1, MARK)
 
 
+@pytest.mark.slow
 def test_of_many_that_start_at_once_one_goes_on(tmp_path: Path) -> None:
     code = """
         sys.stdin.read(1)
@@ -319,6 +323,7 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     assert fault(tmp_path / ("x" * 300)) == "cannot write to it (File name too long)"
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_file_that_are_read_only() -> None:
     # Not in a folder of pytest, which is closed to others.
     with TemporaryDirectory() as place:

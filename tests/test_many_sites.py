@@ -53,6 +53,7 @@ def test_there_is_something_to_find() -> None:
     assert {"http-404", "robots", ""} <= reasons
 
 
+@pytest.mark.slow
 def test_a_crawl_finds_what_a_search_in_memory_finds(tmp_path: Path) -> None:
     with ManySites(tmp_path / "asked") as server:
         url = server.url("site-3", made_up_site(3).articles[0])

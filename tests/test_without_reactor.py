@@ -111,6 +111,7 @@ def test_hostile_answers(tmp_path: Path) -> None:
     assert done.printed == [ends]
 
 
+@pytest.mark.slow
 def test_handlers_that_check_no_names(tmp_path: Path) -> None:
     body = """
     path = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
