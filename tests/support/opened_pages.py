@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
 
 @dataclass
@@ -25,6 +25,14 @@ class Opened:
     told: list[str] = field(default_factory=list)  # errors and warnings on the console
     asked: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)  # dialogs, windows, downloads
+
+    def keep_message(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.told.append(message.text)
+
+    def keep_dialog(self, dialog: Dialog) -> None:
+        self.ran.append(dialog.message)
+        dialog.dismiss()
 
     def texts(self, selector: str) -> list[str]:
         """The texts of elements that are shown, in their order."""
@@ -54,15 +62,10 @@ def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Opened]:
     try:
         page = context.new_page()
         found = Opened(page)
-        page.on(
-            "console",
-            lambda message: (
-                found.told.append(message.text) if message.type in ("error", "warning") else None
-            ),
-        )
+        page.on("console", found.keep_message)
         page.on("pageerror", lambda error: found.told.append(str(error)))
         page.on("request", lambda request: found.asked.append(request.url))
-        page.on("dialog", lambda dialog: (found.ran.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", found.keep_dialog)
         page.on("popup", lambda popup: found.ran.append(popup.url))
         page.on("download", lambda download: found.ran.append(download.url))
         page.goto(path.as_uri())

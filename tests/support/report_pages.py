@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-from tests.support.crawls import FixtureServer, run_scrapy
+from tests.support.crawls import run_scrapy
 from tests.support.summaries import SITE, row, summary, template
-from tplspider.demo.server import KEY_PAGE
+from tplspider.demo.server import KEY_PAGE, SiteServer
 from tplspider.report.clean_page import clean_page
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def demo_search(folder: Path) -> Search:
     """What a crawl of the bundled website tells."""
-    with FixtureServer(files("tplspider.demo") / "site") as server:
+    with SiteServer() as server:
         return search(server.url + KEY_PAGE, folder)
 
 
@@ -44,40 +43,41 @@ def search(url: str, folder: Path, **arguments: object) -> Search:
     return done.summary, found
 
 
+AWAY = "http://127.0.0.1:64999"  # where nobody listens; not a port that browsers refuse
 # What would run, ask for something, or turn the text around it, wherever it was not escaped.
 MARKUP = [
     "</title></style></textarea><script>top.ran = self.ran = 1; alert(1)</script>",
-    "\"'><img src=http://127.0.0.1:9/image onerror='self.ran=1'><svg/onload=ran=1>",
+    "\"'><img src=http://127.0.0.1:64999/image onerror='self.ran=1'><svg/onload=ran=1>",
     "\u202egnp.exe\u2066\u200f {{ 7*7 }} {% raw %} ${ran=1} <!-- ]]> -->",
-    "<iframe srcdoc='<script>top.ran=1</script>'></iframe><base href=http://127.0.0.1:9/>",
+    "<iframe srcdoc='<script>top.ran=1</script>'></iframe><base href=http://127.0.0.1:64999/>",
     "javascript:self.ran=1",
 ]
 ADDRESSES = [
     "javascript:self.ran=1",
     "java\tscript:self.ran=1",
     "data:text/html,<script>opener.ran=1</script>",
-    "http://127.0.0.1:9/\"onmouseover=ran=1 '><script>ran=1</script>",
-    "//127.0.0.1:9/",
+    "http://127.0.0.1:64999/\"onmouseover=ran=1 '><script>ran=1</script>",
+    "//127.0.0.1:64999/",
     "http://[::1",
     "file:///etc/passwd",
-    "http://127.0.0.1:9/" + "a" * 1_000_000,
-    "\u202ehttp://127.0.0.1:9/",
+    "http://127.0.0.1:64999/" + "a" * 1_000_000,
+    "\u202ehttp://127.0.0.1:64999/",
 ]
 PAGE = f"""<html lang="{MARKUP[1]}"><head><title>{MARKUP[0]}</title>
-<base href="http://127.0.0.1:9/"><link rel=stylesheet href=http://127.0.0.1:9/style>
-<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/refresh">
-<style>@import "http://127.0.0.1:9/import"; p {{ background: url(//127.0.0.1:9/) }}</style>
-<body background="http://127.0.0.1:9/background" onload="top.ran=1">
+<base href="{AWAY}/"><link rel=stylesheet href={AWAY}/style>
+<meta http-equiv=refresh content="0;url={AWAY}/refresh">
+<style>@import "{AWAY}/import"; p {{ background: url({AWAY}/) }}</style>
+<body background="{AWAY}/background" onload="top.ran=1">
 <iframe srcdoc="&lt;script>top.ran=1&lt;/script>"></iframe>
-<p data-own style="background:url(http://127.0.0.1:9/attribute)" onclick="ran=1" id="links">own
-<a href="javascript:top.ran=1" ping="http://127.0.0.1:9/ping" target=_top autofocus>link</a></p>
+<p data-own style="background:url({AWAY}/attribute)" onclick="ran=1" id="links">own
+<a href="javascript:top.ran=1" ping="{AWAY}/ping" target=_top autofocus>link</a></p>
 {"".join(MARKUP)}</svg>
-<form action="http://127.0.0.1:9/form"><button formaction="javascript:top.ran=1">go</button></form>
-<object data="http://127.0.0.1:9/object"></object><embed src="http://127.0.0.1:9/embed">
-<video src="http://127.0.0.1:9/video" autoplay></video><math><mtext></p><style><img onerror=ran=1>
-<noscript><p title="</noscript><img src=http://127.0.0.1:9/mxss onerror=top.ran=1>"></noscript>
-<svg><a xlink:href="javascript:top.ran=1"><image href="http://127.0.0.1:9/svg"/></a></svg>
-<frameset><frame src="http://127.0.0.1:9/frame"></frameset>{"words " * 20_000}"""
+<form action="{AWAY}/form"><button formaction="javascript:top.ran=1">go</button></form>
+<object data="{AWAY}/object"></object><embed src="{AWAY}/embed">
+<video src="{AWAY}/video" autoplay></video><math><mtext></p><style><img onerror=ran=1>
+<noscript><p title="</noscript><img src={AWAY}/mxss onerror=top.ran=1>"></noscript>
+<svg><a xlink:href="javascript:top.ran=1"><image href="{AWAY}/svg"/></a></svg>
+<frameset><frame src="{AWAY}/frame"></frameset>{"words " * 20_000}"""
 
 
 def hostile_search() -> Search:
@@ -106,16 +106,13 @@ def hostile_search() -> Search:
 PATHS = [
     "/<script>top.ran=self.ran=1</script>.html",
     "/\"onfocus='ran=1'autofocus=.html",
-    "/{{7*7}}/\u202egnp.html?a=<img src=http://127.0.0.1:9/ onerror=ran=1>",
+    "/{{7*7}}/\u202egnp.html?a=<img src=http://127.0.0.1:64999/ onerror=ran=1>",
     "/javascript:self.ran=1",
 ]
 
 
-class HostileSite(FixtureServer):
+class HostileSite(SiteServer):
     """Pages that all link to each other; addresses, titles and words carry script and markup."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
 
     def respond(self, request: Handler) -> None:
         if request.path == "/robots.txt":
@@ -127,7 +124,8 @@ class HostileSite(FixtureServer):
         )
         own = f"<h1>{_attribute(request.path)}</h1><p>{_attribute(MARKUP[0])}</p>"
         body = PAGE.replace("<base", "<x-base").replace("http-equiv", "x-equiv")
-        text = f"<title>{_attribute(MARKUP[len(request.path) % 5])}</title><ul>{links}</ul>{own}"
+        title = MARKUP[0] + MARKUP[len(request.path) % len(MARKUP)]
+        text = f"<title>{_attribute(title)}</title><ul>{links}</ul>{own}"
         request.answer(200, (text + body).encode(), Content_Type="text/html; charset=utf-8")
 
 
