@@ -132,7 +132,7 @@ def test_own_elements_are_marked_as_the_extractor_names_them() -> None:
     assert template.not_template
     cleaned = clean_page(key, URL, not_template=[*template.not_template, "not a path ((", "1"])
     own = [element for element in parse_html(cleaned).iter() if "data-own" in element.attrib]
-    texts = " ".join("".join(element.itertext()) for element in own)
+    texts = " ".join(str(text) for element in own for text in element.itertext())
     assert "Cranes" in texts
     assert "sentence of its own" in texts
     assert "All rights" not in texts

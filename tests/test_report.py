@@ -25,7 +25,7 @@ from tplspider.report.files import ENTRIES, INDEX, ReportFolder, write_report
 from tplspider.report.model import make_report
 from tplspider.report.reading import read_summaries, read_templates
 from tplspider.report.rendering import render_report
-from tplspider.web.html import Element, parse_html, visible_text
+from tplspider.web.html import parse_html, visible_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,16 +34,20 @@ EVIL = "\u202e</title></script><script>alert(1)</script>\"'><img src=x onerror=a
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1, 3]), row(3, [1])], [1, 2])
 
 
-def page_of(found: dict[str, Any], made: dict[str, Any] | None = None) -> Element:
-    return parse_html(render_report(make_report(found, made)))
+def tree(html: str) -> Any:
+    return parse_html(html)
 
 
-def cells(root: Element, table: str) -> list[list[str]]:
+def page_of(found: dict[str, Any], made: dict[str, Any] | None = None) -> Any:
+    return tree(render_report(make_report(found, made)))
+
+
+def cells(root: Any, table: str) -> list[list[str]]:
     rows = root.xpath(f"//table[@id='{table}']/tbody/tr")
     return [[" ".join("".join(cell.itertext()).split()) for cell in found] for found in rows]
 
 
-def lines(root: Element) -> set[tuple[int, int, str]]:
+def lines(root: Any) -> set[tuple[int, int, str]]:
     """The links that are drawn."""
     found = root.xpath("//svg[@id='topology']//*[@data-from]")
     return {
@@ -161,7 +165,7 @@ def test_nothing_of_the_web_is_markup() -> None:
     )  # fmt: skip
     made = template(main_text=EVIL * 9, title=EVIL, key_html=f"<p>{EVIL}<a href='{url}'>")
     text = render_report(make_report(found, made))
-    root = parse_html(text)
+    root = tree(text)
     assert len(root.xpath("//script")) == 1
     assert not root.xpath("//img | //object | //embed | //form | //@style")
     assert not root.xpath("//@*[starts-with(name(), 'on')]")
@@ -175,7 +179,7 @@ def test_nothing_of_the_web_is_markup() -> None:
     assert len(text) < 100_000  # a title of a million letters is cut
     for frame in root.xpath("//iframe"):
         assert frame.get("sandbox") == ""
-        inside = parse_html(frame.get("srcdoc"))
+        inside = tree(frame.get("srcdoc"))
         assert not inside.xpath("//script | //img | //@href | //@onerror")
 
 
@@ -185,7 +189,7 @@ def test_the_policy_names_what_is_in_the_page() -> None:
     (policy,) = root.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
-    documents = [root, *(parse_html(page) for page in root.xpath("//iframe/@srcdoc"))]
+    documents = [root, *(tree(page) for page in root.xpath("//iframe/@srcdoc"))]
     assert len(documents) == 3
     for document in documents:
         for element in document.xpath("//style | //script"):
@@ -203,7 +207,7 @@ def test_a_template() -> None:
     root = page_of(SMALL, template(key_html=cleaned))
     whole, grey = root.xpath("//iframe/@srcdoc")
     assert "[data-own]" in grey
-    assert "own" in visible_text(parse_html(whole))
+    assert "own" in visible_text(tree(whole))
     nothing = template(key_html=cleaned, evidence=0, template_share=0.0)
     root = page_of(SMALL, nothing)
     assert len(root.xpath("//iframe")) == 1
@@ -222,7 +226,7 @@ def test_a_real_search(tmp_path: Path) -> None:
     session = search_pages(site, f"{site.url}/docs/guide/four.html")
     assert session.summary
     write_report(tmp_path / "report.html", session.summary)
-    root = parse_html((tmp_path / "report.html").read_text("utf-8"))
+    root = tree((tmp_path / "report.html").read_text("utf-8"))
     assert len(cells(root, "links")) == len(session.summary.explored)
     drawn = root.xpath("//a[@data-rank!='0']/@data-rank")
     pages = [str(r["rank"]) for r in session.summary.explored if r["outcome"] == "page"]
@@ -303,6 +307,7 @@ def test_summaries_in_every_format(tmp_path: Path) -> None:
         ("a.xml", b"<items/>", "expected a file .json"),
         ("a.json", b"[" * 200_000, "nested too deeply"),
     ],
+    ids=range(11),
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, fault: str) -> None:
     (tmp_path / name).write_bytes(data)
@@ -324,7 +329,7 @@ def test_a_folder_and_its_index(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "reports").iterdir()}
     assert names == {INDEX, ENTRIES, "0123456789abcdef.html", f"{'a' * 16}.html"}
     assert "The main text" in (tmp_path / "reports" / "0123456789abcdef.html").read_text("utf-8")
-    root = parse_html((tmp_path / "reports" / INDEX).read_text("utf-8"))
+    root = tree((tmp_path / "reports" / INDEX).read_text("utf-8"))
     rows = cells(root, "searches")
     assert [found[0] for found in rows] == ["1", "2", "3", "4"]
     assert [found[3] for found in rows][1:3] == ["complete", "complete"]
@@ -342,7 +347,7 @@ def test_rows_of_an_index_that_were_cut_or_forged(tmp_path: Path) -> None:
         file.write("".join(json.dumps(entry) + "\n" for entry in forged) + '{"search_id": "01')
     again = ReportFolder(tmp_path)
     again.write_index()
-    assert len(cells(parse_html((tmp_path / INDEX).read_text("utf-8")), "searches")) == 1
+    assert len(cells(tree((tmp_path / INDEX).read_text("utf-8")), "searches")) == 1
 
 
 def test_an_index_made_anew(tmp_path: Path) -> None:
@@ -351,7 +356,7 @@ def test_an_index_made_anew(tmp_path: Path) -> None:
     folder.add(SMALL | {"line": 9, "search_id": "b" * 16})  # not committed: not in the feed
     folder.rebuild([SMALL | {"line": 1}, unusable(search_id="c" * 16, line=2)])
     folder.write_index()
-    rows = cells(parse_html((tmp_path / INDEX).read_text("utf-8")), "searches")
+    rows = cells(tree((tmp_path / INDEX).read_text("utf-8")), "searches")
     assert [found[0] for found in rows] == ["1", "2"]
     assert "The main text" in (tmp_path / "0123456789abcdef.html").read_text("utf-8")
     assert (tmp_path / f"{'c' * 16}.html").exists()
@@ -416,3 +421,17 @@ def test_a_report_from_a_zipped_package(tmp_path: Path) -> None:
     )
     assert done.stdout == "True\n"
     assert "2 pages very likely share" in (tmp_path / "a.html").read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(OSError, match=r"folder\.html"):
+        write_report(tmp_path / "folder.html", SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+    with pytest.raises(FileNotFoundError):
+        write_report(tmp_path / "none" / "a.html", SMALL)
+    write_report(tmp_path / "a.html", SMALL)
+    before = (tmp_path / "a.html").read_bytes()
+    with pytest.raises(ValueError, match="lacks"):
+        write_report(tmp_path / "a.html", {"key_url": "http://x/"})
+    assert (tmp_path / "a.html").read_bytes() == before

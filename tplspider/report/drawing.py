@@ -31,7 +31,7 @@ _COLUMNS, _CELL = 22, 42
 _LABELLED = 14  # pages, up to which there is room for words
 _MARGIN = 100  # at the sides: room for words
 _ASIDE = 24  # how far the line of a missing link is bent
-_ROUND = (95, -95, 190, -190)  # how far others are, to go round a page
+_ROUND = (95, -95, 190, -190, 280, -280)  # how far others are, to go round a page
 _STEPS = 24  # points of a line that are looked at
 
 
@@ -139,13 +139,13 @@ def _in_grid(report: Report) -> tuple[list[Node], float]:
     inside = {*report.members}
     others = [rank for rank in report.pages if rank not in inside]
     on_ring = report.members if len(inside) <= MOST_ON_RING else ()
-    ring = 0 if len(on_ring) < 2 else max(85.0, 66 * len(on_ring) / (2 * pi))
+    ring = 0 if len(on_ring) < 2 else max(110.0, 84 * len(on_ring) / (2 * pi))
     middle = ring + 40
     positions = {
         rank: _round(x, y, middle)
         for rank, (x, y) in zip(on_ring, _circle(len(on_ring), ring), strict=True)
     }
-    positions[KEY] = (60.0, middle)
+    positions[KEY] = (60.0, 40.0)
     top = 2 * middle + 60
     if inside and not on_ring:
         positions |= _grid(report.members, top)

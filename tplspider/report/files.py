@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, fields
-from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from tplspider.report.field_types import check_fields
@@ -16,6 +14,7 @@ from tplspider.report.rendering import render_index, render_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from tplspider.items import CandidateSearch, PageTemplate
 
@@ -121,18 +120,11 @@ def _read_entries(path: Path) -> list[IndexEntry]:
 
 def _write(path: Path, text: str) -> None:
     """Write a file beside its place, and put it there when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part")
+    beside = path.parent / f".{path.name[:50]}.{token_hex(4)}.part"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with beside.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
+        beside.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
