@@ -16,6 +16,7 @@ from tests.support.report_pages import (
     index_rows,
     search,
 )
+from tests.support.report_pictures import MOST, PICTURES
 from tests.support.summaries import random_summary, template, unusable
 from tplspider.report.clean_page import clean_page, grey_page, whole_page
 from tplspider.report.files import INDEX, ReportFolder, write_report
@@ -314,6 +315,12 @@ def test_many_pages(browser: Browser, reports: dict[str, Path]) -> None:
         assert found.page.locator("#topology path[data-from]").count() == 8 * 7 / 2
         found.page.locator("[data-rank='500']").focus()
         assert found.page.locator(".shown-lines path").count() > 10
+
+
+def test_the_pictures_of_the_docs_are_small() -> None:
+    found = sorted(PICTURES.glob("*"))
+    assert [path.name for path in found] == ["page.png", "report.png", "tables.png"]
+    assert max(path.stat().st_size for path in found) < MOST
 
 
 @needs_chromium
