@@ -9,6 +9,7 @@ import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from websockets.sync.client import connect
@@ -98,6 +99,9 @@ def firefox() -> Iterator[Firefox]:
             stderr=subprocess.PIPE,
             text=True,
         )
+        # Without an end, waiting for its words would have none.
+        patience = Timer(_PATIENCE, process.kill)
+        patience.start()
         try:
             assert process.stderr
             lines = []
@@ -107,13 +111,15 @@ def firefox() -> Iterator[Firefox]:
                     break
             else:
                 raise AssertionError(f"Firefox does not start: {lines}")
+            patience.cancel()
             with connect(f"{listening[1]}/session", max_size=None, proxy=None) as socket:
                 found = Firefox(socket)
                 found.start()
                 yield found
-                found.send("browser.close")
+                found.send("browser.close")  # with all of its processes
         finally:
-            process.terminate()
-            process.wait(20)
+            patience.cancel()
+            process.kill()
+            process.wait()
             assert process.stderr
             process.stderr.close()
