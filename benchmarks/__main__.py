@@ -10,6 +10,7 @@ from benchmarks import (
     long_hosts,
     loop_pauses,
     read_page,
+    report,
     sort_links,
 )
 
@@ -25,6 +26,7 @@ if __name__ == "__main__":
             extraction.run,
             in_flight.run,
             loop_pauses.run,
+            report.run,
         )
     ]
     raise SystemExit(not all(results))

@@ -132,7 +132,7 @@ def _on_rings(report: Report) -> tuple[list[Node], float]:
             label = place[1] + (-radius - 11 if y < -1 else radius + 20)
             kind = _kind(report, rank)
             nodes.append(Node(rank, *place, radius, kind, label_y=label if labels else 0))
-    return sorted(nodes, key=lambda node: node.rank), 2 * middle
+    return sorted(nodes, key=lambda node: node.rank), max(node.y for node in nodes) + 50
 
 
 def _in_grid(report: Report) -> tuple[list[Node], float]:

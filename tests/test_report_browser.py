@@ -1,0 +1,342 @@
+"""Reports in Chromium: nothing is asked for, nothing runs, and a person can use them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.browser_profile import CHROMIUM, needs_chromium
+from tests.support.opened_pages import chromium, opened
+from tests.support.report_pages import (
+    PATHS,
+    HostileSite,
+    demo_search,
+    hostile_search,
+    index_rows,
+    search,
+)
+from tests.support.report_pictures import MOST, PICTURES
+from tests.support.summaries import random_summary, template, unusable
+from tplspider.report.clean_page import clean_page, grey_page, whole_page
+from tplspider.report.files import INDEX, ReportFolder, write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from tests.support.opened_pages import Opened
+    from tests.support.report_pages import Search
+
+PAPER = {"width": 718, "height": 1000}  # A4 between margins of a centimetre
+PHONE = {"width": 360, "height": 640}
+SCREEN = {"width": 1200, "height": 800}
+FRAMES = "<frameset cols='1,*'><frame src=a.html><frame src=b.html></frameset>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    return demo_search(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module")
+def reports(demo: Search, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports of many kinds, by their names."""
+    folder = tmp_path_factory.mktemp("reports")
+    searches: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
+        "demo": demo,
+        "frames": (demo[0], demo[1] | {"key_html": clean_page(FRAMES, demo[0]["key_url"])}),
+        "hostile": hostile_search(),
+        "no links": (unusable(hint="the key page has no link at all"), None),
+        "one": (random_summary(1, 1), None),
+        "5": (random_summary(5, 3), template(key_html="<p>words</p>")),
+        "30": (random_summary(30, 6), None),
+        "200": (random_summary(200, 8), None),
+        "1000": (random_summary(1000, 8, density=0.05), None),
+    }
+    files = {name: folder / f"{name}.html" for name in searches}
+    for name, (found, made) in searches.items():
+        write_report(files[name], found, made)
+    many = ReportFolder(folder / "many")
+    for found in index_rows():
+        many.add(found)
+    many.write_index()
+    return files | {"index": folder / "many" / INDEX}
+
+
+NAMES = ["demo", "frames", "hostile", "no links", "one", "5", "30", "200", "1000", "index"]
+
+
+# Whatever listens to anything is told that it happened; links are followed if they are scripts.
+PROVOKE = r"""() => {
+    for (const element of document.querySelectorAll("*"))
+        for (const kind of ["mouseover", "pointerenter", "focus", "load", "error", "toggle"])
+            element.dispatchEvent(new Event(kind));
+    for (const link of document.querySelectorAll("a"))
+        if (!/^(https?:|#|\w+[.]html$)/.test(link.getAttribute("href")))
+            link.dispatchEvent(new MouseEvent("click"));
+}"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_runs_and_nothing_is_asked_for(
+    browser: Browser, reports: dict[str, Path], name: str
+) -> None:
+    with opened(browser, reports[name]) as found:
+        if name != "1000":  # drawing the lines of each of its pages takes long
+            found.evaluate(PROVOKE)
+        assert_harmless(found, reports[name])
+
+
+def assert_harmless(found: Opened, path: Path) -> None:
+    found.page.wait_for_timeout(100)  # for a request or a script that comes late
+    assert found.told == []
+    assert found.asked == [path.as_uri()]
+    assert found.ran == []
+    assert found.evaluate("[typeof ran, document.scripts.length]") == ["undefined", 1]
+    for link in found.evaluate("[...document.links].map((link) => [link.protocol, link.rel])"):
+        assert link in WEB_LINKS or link == ["file:", ""]
+    for frame in found.page.frames[1:]:
+        assert frame.parent_frame is found.page.main_frame  # no frame in a frame
+        elements = {element.lower() for element in frame.evaluate(ELEMENTS)}
+        assert not elements & FORBIDDEN
+        assert not {name for name in elements if name.startswith("@on")}
+
+
+ELEMENTS = """() => [...new Set([...document.querySelectorAll("*")].flatMap(
+    (element) => [element.localName, ...element.getAttributeNames().map((name) => "@" + name)]
+))]"""
+WEB_LINKS = [[f"{scheme}:", "noopener noreferrer nofollow"] for scheme in ("http", "https")]
+FORBIDDEN = {
+    *("script", "img", "iframe", "frame", "link", "base", "object", "embed", "form", "video"),
+    *("svg", "math", "@href", "@src", "@srcdoc", "@style", "@background", "@action", "@http-equiv"),
+}
+
+
+@needs_chromium
+def test_the_report_shows_what_the_summary_tells(
+    browser: Browser, reports: dict[str, Path], demo: Search
+) -> None:
+    rows = demo[0]["explored"]
+    links = {row["rank"]: {*row["links_to"]} for row in rows if row["outcome"] == "page"}
+    links[0] = {*links}
+    pairs = {(a, b) for a in links for b in links[a]}
+    with opened(browser, reports["demo"], viewport=SCREEN) as found:
+        nodes = found.evaluate(
+            "[...document.querySelectorAll('#topology .node')].map(n => n.dataset.rank)"
+        )
+        assert [int(rank) for rank in nodes] == sorted(links)
+        drawn = found.evaluate(
+            "[...document.querySelectorAll('#topology path[data-from]')].map((line) =>"
+            " [+line.dataset.from, +line.dataset.to, line.classList.contains('mutual')])"
+        )
+        assert len(drawn) == len({frozenset(pair) for pair in pairs})
+        both = {(b, a) for a, b, mutual in drawn if mutual}
+        assert {(a, b) for a, b, _ in drawn} | both == pairs
+        ranks = [int(text) for text in found.texts("#links tbody td:first-child")]
+        assert ranks == [row["rank"] for row in rows]
+        members = found.evaluate("[...document.querySelectorAll('.members a')].map(a => a.href)")
+        assert members == demo[0]["members"]
+        for frame in found.page.frames[1:]:
+            assert "Penny-farthings" in frame.locator("h1").inner_text()
+        own = found.page.frames[2].locator("[data-own]")
+        assert own.count() > 1
+        assert "In the collection" not in " ".join(own.all_inner_texts())
+
+
+@needs_chromium
+def test_sorting(browser: Browser, reports: dict[str, Path], demo: Search) -> None:
+    ranks = [row["rank"] for row in demo[0]["explored"]]
+    similarity = {row["rank"]: row["similarity"] for row in demo[0]["explored"]}
+    with opened(browser, reports["demo"], viewport=SCREEN) as found:
+        first = "#links tbody td:first-child"
+        rank = found.page.get_by_role("button", name="Rank")
+        rank.click()
+        rank.click()
+        assert found.texts(first) == [str(rank) for rank in reversed(ranks)]
+        header = found.page.locator("#links th", has_text="Similarity")
+        # By keyboard alone: from the filter to the button of the column.
+        found.page.locator("#links-filter").focus()
+        for _ in range(20):
+            found.page.keyboard.press("Tab")
+            if found.evaluate("document.activeElement.textContent") == "Similarity":
+                break
+        found.page.keyboard.press("Enter")
+        assert header.get_attribute("aria-sort") == "ascending"
+        shown = [similarity[int(text)] for text in found.texts(first)]
+        known = [value for value in shown if value is not None]
+        assert known == sorted(known)
+        assert shown[len(known) :] == [None] * (len(shown) - len(known))
+        found.page.keyboard.press("Space")
+        assert header.get_attribute("aria-sort") == "descending"
+        assert similarity[int(found.texts(first)[0])] == max(known)
+
+
+@needs_chromium
+def test_filtering(browser: Browser, reports: dict[str, Path]) -> None:
+    for name, table, words, expected in [
+        ("demo", "links", "TANDEMS  museum", 1),
+        ("demo", "links", "no such words", 0),
+        ("index", "searches", "/4", 1),
+        ("index", "searches", "<script>", 2),
+        ("30", "links", "number 1", 12),
+    ]:
+        with opened(browser, reports[name], viewport=SCREEN) as found:
+            every = len(found.texts(f"#{table} tbody tr"))
+            found.page.get_by_label("Show rows with").press_sequentially(words)
+            output = found.page.locator(f"output[for={table}-filter]")
+            output.filter(has_text=f"{expected} of {every} rows").wait_for()
+            assert len(found.texts(f"#{table} tbody tr")) == expected
+            found.page.get_by_label("Show rows with").fill("")
+            output.filter(has_not_text="of").wait_for(state="attached")
+            assert len(found.texts(f"#{table} tbody tr")) == every
+
+
+# How an element looks: what is drawn around it, or the outline of what is in it.
+LOOK = """(element) => [element, ...element.querySelectorAll("circle, rect")].map((part) => {
+    const style = getComputedStyle(part);
+    const outline = style.outlineStyle === "none" ? "" : style.outline;
+    return [outline, style.stroke, style.strokeWidth].join();
+}).join(";")"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["demo", "200", "index"])
+def test_keyboard_focus_is_seen(browser: Browser, reports: dict[str, Path], name: str) -> None:
+    with opened(browser, reports[name], viewport=SCREEN) as found:
+        stops: list[str] = []
+        for _ in range(60):
+            found.page.keyboard.press("Tab")
+            if found.evaluate("document.activeElement === document.body"):
+                break
+            focused = found.page.evaluate_handle("document.activeElement")
+            if focused.evaluate("(element) => element.localName") == "iframe":
+                break
+            looks = focused.evaluate(LOOK)
+            stops.append(focused.evaluate("(e) => e.dataset.rank || e.localName"))
+            if stops[-1].isdigit():
+                caption = found.page.locator(".caption").inner_text()
+                assert caption == focused.evaluate("(e) => e.querySelector('title').textContent")
+            focused.evaluate("(element) => element.blur()")
+            assert looks != focused.evaluate(LOOK), stops
+            focused.evaluate("(element) => element.focus({ focusVisible: true })")
+        assert {"a", "button", "input"} <= {*stops} or name == "200"
+        if name == "demo":
+            assert [stop for stop in stops if stop.isdigit()] == ["0", "1", "3", "5", "6"]
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["demo", "frames", "hostile", "no links", "30", "200", "index"])
+def test_axe_finds_no_violation(
+    browser: Browser, reports: dict[str, Path], name: str, scheme: str
+) -> None:
+    with opened(browser, reports[name], color_scheme=scheme, viewport=SCREEN) as found:
+        assert violations(found) == []
+
+
+def violations(found: Opened, *rules: str) -> list[str]:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"runOnly": {"type": "rule", "values": rules}} if rules else None
+    told = axe.run(found.page, options=options).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}: {node['failureSummary']}"
+        for rule in told
+        for node in rule["nodes"]
+    ]
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_of_the_frames(browser: Browser, demo: Search, tmp_path: Path, scheme: str) -> None:
+    """On their own: axe does not reach into a frame that may not run scripts.
+
+    The headings and landmarks are the site's; the colours are ours.
+    """
+    for place, show in enumerate((whole_page, grey_page)):
+        path = tmp_path / f"{place}.html"
+        path.write_text(show(demo[1]["key_html"]), "utf-8")
+        with opened(browser, path, color_scheme=scheme, viewport=SCREEN) as found:
+            assert violations(found, "color-contrast") == []
+
+
+# Elements whose text does not fit, and what sticks out of the page.
+CUT = """() => [...document.querySelectorAll("body, body *")].filter((element) => {
+    const style = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    if (style.display === "none" || !box.width || element.closest("defs")) return false;
+    const hides = (overflow) => overflow !== "visible";
+    return (!(element instanceof SVGElement) && (
+        hides(style.overflowX) && element.scrollWidth > element.clientWidth
+        || hides(style.overflowY) && element.scrollHeight > element.clientHeight
+        || style.textOverflow === "ellipsis"
+    )) || (element.textContent.trim() && box.right > innerWidth + 1) || box.left < -1;
+}).map((element) => element.outerHTML.slice(0, 200))"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["demo", "hostile", "5", "30", "200", "index"])
+def test_print_cuts_no_text(browser: Browser, reports: dict[str, Path], name: str) -> None:
+    with opened(browser, reports[name], color_scheme="dark", viewport=PAPER) as found:
+        found.page.emulate_media(media="print")
+        assert found.evaluate(CUT) == []
+        assert found.evaluate("getComputedStyle(document.body).backgroundColor") in (
+            "rgb(255, 255, 255)"
+        )
+        assert found.page.pdf(format="A4").startswith(b"%PDF")
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["demo", "hostile", "200", "index"])
+def test_a_phone_shows_it_without_scrolling_sideways(
+    browser: Browser, reports: dict[str, Path], name: str
+) -> None:
+    options = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
+    with opened(browser, reports[name], **options) as found:
+        assert found.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@needs_chromium
+def test_many_pages(browser: Browser, reports: dict[str, Path]) -> None:
+    with opened(browser, reports["1000"], viewport=SCREEN) as found:
+        assert found.page.locator("#topology .node").count() == 1001
+        assert found.page.locator("#links tbody tr").count() == 1000
+        assert found.page.locator("#topology path[data-from]").count() == 8 * 7 / 2
+        found.page.locator("[data-rank='500']").focus()
+        assert found.page.locator(".shown-lines path").count() > 10
+
+
+def test_the_pictures_of_the_docs_are_small() -> None:
+    found = sorted(PICTURES.glob("*"))
+    assert [path.name for path in found] == ["page.png", "report.png", "tables.png"]
+    assert max(path.stat().st_size for path in found) < MOST
+
+
+@needs_chromium
+@pytest.mark.crawl
+def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
+    with HostileSite() as site:
+        found, made = search(f"{site.url}/<script>ran=1</script>", tmp_path, n=len(PATHS))
+    assert found["complete"]
+    texts = " ".join([found["key_title"], *(row["title"] for row in found["explored"])])
+    assert "<script>" in texts  # it came through to the summary
+    folder = ReportFolder(tmp_path / "reports")
+    folder.add(found, made)
+    folder.write_index()
+    for name in (f"{found['search_id']}.html", INDEX):
+        path = tmp_path / "reports" / name
+        with opened(browser, path) as page:
+            page.evaluate(PROVOKE)
+            assert_harmless(page, path)
+            assert page.page.locator("bdi", has_text="<script>").count()
