@@ -152,7 +152,8 @@ def test_a_noisy_log_and_the_bar_do_not_break_each_other(
 
 def test_nothing_but_the_table_on_a_dumb_terminal(site: FixtureServer, tmp_path: Path) -> None:
     list_ = keys(tmp_path, f"{site.url}{KEYS[0]}")
-    shown = crawl_shown(list_, SLOWLY, variables={"TERM": "dumb"})
+    settings = {**SLOWLY, "LOG_LEVEL": "ERROR"}  # but for a warning that nothing is kept
+    shown = crawl_shown(list_, settings, variables={"TERM": "dumb"})
     assert rows(shown.text) == "1 line answered in TIME, with LOADS loads\n  1  complete\n"
     assert shown.text.startswith("1 line answered")
     assert not shown.bars
@@ -260,7 +261,7 @@ def test_a_line_now_and_then_in_a_log(site: FixtureServer, tmp_path: Path) -> No
     assert f"  candidates: {first} and 2 more files\n" in table
 
 
-@pytest.mark.parametrize("settings", [{"LOG_LEVEL": "WARNING"}, {"LOGSTATS_INTERVAL": "0"}])
+@pytest.mark.parametrize("settings", [{"LOG_LEVEL": "ERROR"}, {"LOGSTATS_INTERVAL": "0"}])
 def test_silence_where_nobody_looks(
     site: FixtureServer, tmp_path: Path, settings: dict[str, str]
 ) -> None:

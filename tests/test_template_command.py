@@ -104,8 +104,8 @@ def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: 
         (("URL", "-a", "save_html=/proc/nowhere"), "cannot write to this folder"),
         (("URL", "-a", "nothing"), "Invalid -a value"),
         ((), "error: give the address of a page"),
-        (("URL", "-i", "list.txt"), "error: give the address of a page"),
-        (("-i", "missing.txt"), "urls='missing.txt': No such file"),
+        (("URL", "-i", "list.txt"), "and not both"),
+        (("-i", "missing.txt"), "-i 'missing.txt': No such file"),
     ],
 )
 def test_wrong_arguments(
@@ -158,7 +158,8 @@ def test_a_list_of_pages(serve: Callable[..., FixtureServer], tmp_path: Path) ->
     rows = rows_of(done.stdout)
     assert set(rows) == {"a", "b"}
     assert CONTENT["b"] in rows["b"]["content_html"]
-    assert set(rows["b"]) == {"requested_url", "title", "content_html"}
+    assert set(rows["b"]) == {"requested_url", "title", "content_html", "line", "input"}
+    assert rows["b"]["line"] == 3
 
 
 def test_a_reader_of_many_that_stops_early(serve: Callable[..., FixtureServer]) -> None:

@@ -31,7 +31,7 @@ LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl that is over."""
     tally = tally_of(crawler)
-    if not tally.has_begun and not tally.is_finished:
+    if not tally.answered and not tally.has_begun and not tally.is_finished:
         logger.error("Ended before the search had begun: nothing was requested or written")
         return LOST
     if not tally.is_finished and not tally.lost:

@@ -32,10 +32,13 @@ def print_text(text: str, command: str) -> bool:
     return True
 
 
-def print_json(row: Mapping[str, str]) -> OSError | None:
+def print_json(row: Mapping[str, object]) -> OSError | None:
     """Print a line of JSON; what keeps it from being printed, if there is something."""
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    clean = {name: CONTROLS.sub("", text) for name, text in row.items()}
+    clean = {
+        name: CONTROLS.sub("", value) if isinstance(value, str) else value
+        for name, value in row.items()
+    }
     try:
         print(json.dumps(clean, ensure_ascii=not is_unicode), flush=True)
     except OSError as error:

@@ -29,7 +29,7 @@ class Tally:
     unwritten: set[str] = field(default_factory=set)  # open searches of which output is lost
     spoilt: set[str] = field(default_factory=set)  # open searches without their template
     earlier: Counter[str] = field(default_factory=Counter)  # outcomes before a restart
-    has_begun: bool = False
+    has_begun: bool = False  # a list of which a key page was requested
     is_finished: bool = False  # there is no key page that was not answered
 
     @property

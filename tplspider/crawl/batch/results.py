@@ -123,8 +123,10 @@ class ResultDesk:
         if self._given and self._given[0] is session:
             _, page, end = self._given
             self._given = None
-            self._close_account(page, end)
-            self._turn.release()
+            try:
+                self._close_account(page, end)
+            finally:
+                self._turn.release()
         self._settled(session)
 
     def _close_account(self, page: KeyPage, end: CandidateSearch | None) -> None:
@@ -195,8 +197,13 @@ class ResultDesk:
         return False
 
     def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
-        if self.listener:
+        if self.listener is None:
+            return
+        try:
             self.listener(end, repeated)
+        except Exception:  # somebody's: the others go on
+            logger.exception("The answer to %s could not be taken", end.requested_url)
+            count_lost(self._crawler)
 
     def _output_handled(self, request: Request) -> None:
         if ticket := ticket_for(request):

@@ -99,7 +99,9 @@ class Searches:
                 lines = listed = open_list_of(arguments, config)
                 closed = scrapy_signals.spider_closed
                 crawler.signals.connect(listed.close, signal=closed, weak=False)
-            if not job.plan.feeds and is_own_project(crawler.settings):
+            plan = job.plan
+            is_kept = plan.feeds or plan.pages or plan.report or spider.take_answer
+            if not is_kept and is_own_project(crawler.settings):
                 logger.warning("Nothing is kept: give -O FILE for candidates, or -a summary=FILE")
         _make_room(crawler.settings, config.searches * config.in_flight)
         batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
@@ -137,7 +139,6 @@ class Searches:
         crawler = self._spider.crawler
         if self.batch is None:
             for session in list(self.sessions.values()):
-                tally_of(crawler).has_begun = True
                 yield session
             return
         pages = self.batch.key_pages(self._desk.answer_again, self._desk.answer_unsearched)
