@@ -135,6 +135,7 @@ def test_scripts_of_a_page(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
     assert_secret(done, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_template(tmp_path: Path) -> None:
     site = ClosedSite({"/": lambda exchange: exchange.answer(html("No links"))})
     with site.server:

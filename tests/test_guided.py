@@ -216,6 +216,7 @@ PAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     PAGES,

@@ -70,6 +70,7 @@ def key_page(exchange: Exchange) -> None:
     exchange.answer(html(items, f"<title>{EVIL}</title>"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["terminal", "file"])
 def test_a_site_that_sends_control_characters(tmp_path: Path, where: str) -> None:
     file = tmp_path / "log"

@@ -121,6 +121,7 @@ def test_links_that_redirect_to_one_page_load_it_once(
     assert len(answers) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.quick
 def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> None:
     with JitterServer("menu", seed=1) as server:

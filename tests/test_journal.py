@@ -394,6 +394,7 @@ def test_lines_that_cannot_be_read_leave_nothing_half_done(journal: Journal) -> 
     assert journal.done() == 1
 
 
+@pytest.mark.slow
 def test_a_write_that_fails(tmp_path: Path) -> None:
     code = """
         import resource
@@ -412,6 +413,7 @@ def test_a_write_that_fails(tmp_path: Path) -> None:
         assert journal.done() == 1
 
 
+@pytest.mark.slow
 def test_a_journal_that_was_deleted_by_half(tmp_path: Path) -> None:
     """What SQLite has beside a file would be taken for part of the new one."""
     code = """

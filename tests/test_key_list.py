@@ -429,6 +429,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "data", "output"),
     [
@@ -458,6 +459,7 @@ def test_standard_input_that_is_closed() -> None:
     assert done.stdout == "urls='-': standard input is closed\n"
 
 
+@pytest.mark.slow
 def test_standard_input_that_does_not_block() -> None:
     """As a parent may leave it: then there is nothing to read for the time being."""
     reading, writing = os.pipe()

@@ -130,6 +130,7 @@ def test_the_same_search_is_made_once(tmp_path: Path, serve: Callable[..., Fixtu
     assert server.pages_asked.count("/docs/guide/one.html") <= 2  # as a key page, and as a link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
@@ -279,6 +280,7 @@ def test_a_line_that_kills_the_process(tmp_path: Path, serve: Callable[..., Fixt
     assert all(found[page]["complete"] for page in pages if page != pages[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -421,6 +423,7 @@ def test_a_list_that_has_changed_is_noticed_before_anything_is_requested(
     assert len(server.log) == asked
 
 
+@pytest.mark.slow
 def test_what_is_printed_cannot_go_on(tmp_path: Path) -> None:
     urls = tmp_path / "keys.txt"
     urls.write_text("http://127.0.0.1:9/\n")
@@ -433,6 +436,7 @@ def test_what_is_printed_cannot_go_on(tmp_path: Path) -> None:
     assert "-a template=FILE.jl" in done.log
 
 
+@pytest.mark.slow
 def test_a_file_in_the_place_of_an_address(tmp_path: Path) -> None:
     urls = tmp_path / "keys.csv"
     urls.write_text("url\nhttp://127.0.0.1:9/\n")
@@ -506,6 +510,7 @@ def test_the_exit_status_is_that_of_the_whole_list(
         assert done.code == 1
 
 
+@pytest.mark.slow
 def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     command = [
@@ -528,6 +533,7 @@ def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
     assert "Traceback" not in log
 
 
+@pytest.mark.slow
 def test_an_empty_stream_is_told_in_one_line(tmp_path: Path) -> None:
     done = crawl_list(tmp_path, "/dev/null")
     assert done.code == 1

@@ -322,6 +322,7 @@ def test_a_commit_when_the_feeds_are_closed(tmp_path: Path) -> None:
         assert searches(tmp_path / name) == ["s1"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_with_sync_feeds_are_on_the_disk_before_the_journal(tmp_path: Path) -> None:
     """As the system saw it: each feed is written and synced, then the journal."""

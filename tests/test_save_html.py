@@ -98,6 +98,7 @@ def test_no_page_of_the_last_run_is_left(
         assert names == [*(f"{i}.html" for i in range(1, n + 1)), "key.html", "manifest.json"]
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_one_set_or_the_other(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.kill_save_html", tmp_path],

@@ -340,6 +340,7 @@ def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
     assert last == "ended before all inputs were answered (closespider_itemcount)"
 
 
+@pytest.mark.slow
 def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
     body = """
     from scrapy.utils.reactor import install_reactor

@@ -28,6 +28,7 @@ def page(html: str, url: str = OTHER) -> Page:
     return read_page(parse_html(html), url, SITE)
 
 
+@pytest.mark.slow
 @given(BLOCKS, BLOCKS)
 def test_it_is_that_of_the_definition(key: str, other: str) -> None:
     expected = literal.similarity(literal.LiteralPage(KEY, key), literal.LiteralPage(OTHER, other))

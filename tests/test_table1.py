@@ -119,6 +119,7 @@ def test_the_printed_table_has_the_published_figures(corpus: Path) -> None:
     assert "95.61" not in (corpus.parent / "means.csv").read_text()
 
 
+@pytest.mark.slow
 def test_baselines(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     # Links in document order: the page itself under another name, nothing, Ants, Bees, Cats.
