@@ -182,7 +182,7 @@ class PageOutput:
             save_html(str(place), pages)
         except OSError as error:
             why = error.strerror or error
-            logger.error("The pages cannot be saved in %s: %s", place, why)  # noqa: TRY400
+            logger.error("The pages cannot be saved in %s: %s", place, why)  # noqa: TRY400 - the reason is enough
             return False
         logger.log(self._level, "%s saved in %s", counted(len(pages), "page"), place)
         return True

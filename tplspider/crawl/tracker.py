@@ -47,9 +47,8 @@ _LOOKED_AFTER = 2.0  # seconds
 class CliqueTracker:
     """Keeps the account of searches, and closes the spider once the results of all are out.
 
-    The end of a search is that of its last item, the summary: when it has passed the pipelines (or
-    was dropped there) and no other search is open, the spider is closed with the reason why the
-    search ended.
+    When the items of the one search have passed the pipelines (or were dropped there), the spider
+    is closed with the reason why the search ended. The crawl of a list ends with the list.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -37,10 +37,6 @@ class Report:
         """The ranks of the explored pages; the key page is not among them."""
         return [rank for rank in self.links if rank != KEY]
 
-    def are_mutual(self, one: int, other: int) -> bool:
-        """Whether two pages link to each other."""
-        return other in self.links[one] and one in self.links[other]
-
     def missing(self, rank: int) -> list[tuple[int, int]]:
         """The links that keep a page out of the answer, from one rank to another."""
         return [

@@ -49,7 +49,6 @@ def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     folder = job_folder(settings)
     _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
-    # A crawl that is over has no settings to change, and nothing to remember.
     journal = Journal.open(folder, sync=Config.of(settings).sync)
     if folder:
         journal.bind(_description(arguments, plan))

@@ -38,7 +38,7 @@ def open_list(name: str, column: str = "", *, confine: bool = False, folder: str
     if name == STANDARD_INPUT and not confine:
         if sys.stdin is None:
             raise ValueError(f"{label}: standard input is closed")
-        file = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115
+        file = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - closed with the list
         # Nobody can be told before it is read that plain text has no columns: then it is not.
         return KeyList(label, _Source(file, "list.jl" if column else "", column))
     path = argument_path(label, name, confine=confine, folder=folder)

@@ -139,7 +139,7 @@ class ResultDesk:
             logger.error("%s is left to another start: output of it is lost", page.requested_url)
             self._undo()
         elif end:
-            self._commit([(page.line, page.mark)] if page.line else [], end, known=True)
+            self._commit([(page.line, page.mark)] if page.line else [], end, with_search=True)
             tally.take(end)
             self._tell(_of_line(end, page))
         if end is None:
@@ -156,7 +156,7 @@ class ResultDesk:
         end = CandidateSearch(**{**known, "requested_url": page.requested_url})
         async with self._turn:
             if await self._is_out(_of_line(end, page)):
-                self._commit([(page.line or 0, page.mark)], end)
+                self._commit([(page.line or 0, page.mark)], end, with_search=False)
                 tally_of(self._crawler).take(end, again=True)
                 self._tell(_of_line(end, page), repeated=True)
 
@@ -180,8 +180,8 @@ class ResultDesk:
         logger.warning("Line %d (%s): %s", line.line.number, line.outcome, line.why)
         async with self._turn:
             if await self._is_out(end):
-                is_known = bool(line.search_id)
-                self._commit([(line.line.number, line.line.mark)], end, known=is_known)
+                lines = [(line.line.number, line.line.mark)]
+                self._commit(lines, end, with_search=bool(line.search_id))
                 tally_of(self._crawler).take(end)
                 self._tell(end)
 
@@ -189,12 +189,12 @@ class ResultDesk:
         """Give a summary that no callback gives; whether it may be called done."""
         await process_item(self._crawler, end)
         unwritten = tally_of(self._crawler).unwritten
-        if end.search_id not in unwritten or not self._journal.is_kept:
-            unwritten.discard(end.search_id)
-            return True
+        was_lost = end.search_id in unwritten
         unwritten.discard(end.search_id)
-        self._undo()
-        return False
+        if was_lost and self._journal.is_kept:
+            self._undo()
+            return False
+        return True
 
     def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
         if self.listener is None:
@@ -210,17 +210,17 @@ class ResultDesk:
             self.given(ticket.session, ticket)
 
     def _commit(
-        self, lines: Iterable[tuple[int, bytes]], end: CandidateSearch, *, known: bool = False
+        self, lines: Iterable[tuple[int, bytes]], end: CandidateSearch, *, with_search: bool
     ) -> None:
-        """Call lines done, and the search itself if it was not *known* to be before."""
+        """Call lines done, and *with_search* the search itself, for lines that ask for it later."""
         if self._is_closed or self._is_broken:
             return
         spoilt = tally_of(self._crawler).spoilt
         try:
             self._journal.commit(
                 lines=lines,
-                search_id=end.search_id if known else "",
-                summary=vars(end) if known else None,
+                search_id=end.search_id if with_search else "",
+                summary=vars(end) if with_search else None,
                 outcome=LOST if end.search_id in spoilt else outcome_of(end),
             )
         except OSError as error:

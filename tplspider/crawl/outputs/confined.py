@@ -60,13 +60,13 @@ def is_of_the_server(uri: str, settings: BaseSettings, setting: str = "FEEDS") -
 
 def is_of_scrapyd(uri: str, option: str) -> bool:
     """Whether it is in the place that an option of the scrapyd that runs this job names."""
-    items = _of_scrapyd(option)
-    address, asked = urlsplit(items), urlsplit(uri)
+    place = _of_scrapyd(option)
+    address, asked = urlsplit(place), urlsplit(uri)
     if address.scheme in ("", "file"):
         path = Path(file_uri_to_path(uri) if asked.scheme == "file" else uri)
         local = bool(address.path) and asked.scheme in ("", "file")
         return local and is_inside(path, Path(address.path))
-    return uri.startswith(f"{items.rstrip('/')}/") and ".." not in uri
+    return uri.startswith(f"{place.rstrip('/')}/") and ".." not in uri
 
 
 def split_settings(given: Iterable[str], allowed: object) -> tuple[list[str], list[str]]:
