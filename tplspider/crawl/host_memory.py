@@ -12,6 +12,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 
 from tplspider import signals
+from tplspider.crawl.garbage import GarbageCollection
 from tplspider.crawl.open_files import too_few_files
 from tplspider.crawl.politeness import CrawlDelay
 from tplspider.crawl.private_network.address_guard import PrivateAddressMiddleware
@@ -53,8 +54,9 @@ class HostMemory:
 
     When the last search that used a host has ended, its connections are closed. What its robots.txt
     says, its pace and what is known of its address are let go when :data:`RESTING` other hosts
-    have come to rest after it, and the pace not before its delay is over. Requests without a ticket
-    end at a time that nobody tells: connections and paces of their hosts are left to Scrapy.
+    have come to rest after it, and the pace not before its delay is over; then garbage is
+    collected, if that is cheap. Requests without a ticket end at a time that nobody tells:
+    connections and paces of their hosts are left to Scrapy.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -62,6 +64,7 @@ class HostMemory:
         self._hosts: dict[str, _Host] = {}  # those at rest in the order in which they came to it
         self._of_others: set[str] = set()  # hosts and slots
         self._timers: dict[str, CallLaterResult] = {}  # of slots that have to wait
+        self._garbage = GarbageCollection()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -135,6 +138,7 @@ class HostMemory:
         for slot in slots:
             if slot not in self._timers:
                 self._let_go_of_pace(slot)
+        self._garbage.collect()
 
     def _close_connections(self, name: str) -> bool:
         """Whether no connection to a host can be open any more."""
