@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.browser_profile import CHROMIUM, needs_chromium
+from tests.support.crawls import run_scrapy
 from tests.support.opened_pages import chromium, opened
 from tests.support.report_pages import (
+    MARKUP,
     PATHS,
     HostileSite,
     demo_search,
     hostile_search,
     index_rows,
-    search,
 )
 from tests.support.report_pictures import MOST, PICTURES
 from tests.support.summaries import random_summary, template, unusable
@@ -45,16 +47,19 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
-    return demo_search(tmp_path_factory.mktemp("demo"))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="module")
-def reports(demo: Search, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports of many kinds, by their names."""
-    folder = tmp_path_factory.mktemp("reports")
+def demo(folder: Path) -> Search:
+    return demo_search(folder)
+
+
+@pytest.fixture(scope="module")
+def reports(demo: Search, folder: Path) -> dict[str, Path]:
+    """Reports of many kinds, by their names; that of the demo is the crawl's own."""
     searches: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
-        "demo": demo,
         "frames": (demo[0], demo[1] | {"key_html": clean_page(FRAMES, demo[0]["key_url"])}),
         "hostile": hostile_search(),
         "no links": (unusable(hint="the key page has no link at all"), None),
@@ -71,7 +76,7 @@ def reports(demo: Search, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     for found in index_rows():
         many.add(found)
     many.write_index()
-    return files | {"index": folder / "many" / INDEX}
+    return files | {"demo": folder / "report.html", "index": folder / "many" / INDEX}
 
 
 NAMES = ["demo", "frames", "hostile", "no links", "one", "5", "30", "200", "1000", "index"]
@@ -327,16 +332,17 @@ def test_the_pictures_of_the_docs_are_small() -> None:
 @pytest.mark.crawl
 def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
     with HostileSite() as site:
-        found, made = search(f"{site.url}/<script>ran=1</script>", tmp_path, n=len(PATHS))
-    assert found["complete"]
-    texts = " ".join([found["key_title"], *(row["title"] for row in found["explored"])])
-    assert "<script>" in texts  # it came through to the summary
-    folder = ReportFolder(tmp_path / "reports")
-    folder.add(found, made)
-    folder.write_index()
-    for name in (f"{found['search_id']}.html", INDEX):
-        path = tmp_path / "reports" / name
+        urls = [f"{site.url}/<script>ran=1</script>", f"{site.url}{PATHS[1]}", "javascript:ran=1"]
+        lines = [json.dumps({"url": url, "<img onerror=ran=1>": MARKUP[0]}) for url in urls]
+        (tmp_path / "list.jl").write_text("\n".join(lines))
+        places = {"urls": "list.jl", "report": "reports", "template": "out.jl"}
+        arguments = [f"-a{name}={tmp_path / place}" for name, place in places.items()]
+        done = run_scrapy("crawl", "template_candidates", *arguments, folder=tmp_path)
+    reports = sorted((tmp_path / "reports").glob("*.html"))
+    assert len(reports) == 3, done.log  # of two searches, and the index
+    for path in reports:
         with opened(browser, path) as page:
             page.evaluate(PROVOKE)
             assert_harmless(page, path)
             assert page.page.locator("bdi", has_text="<script>").count()
+            assert len(page.page.frames) == (1 if path.name == INDEX else 3)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
 
 from tests.support.crawls import run_scrapy
 from tests.support.summaries import SITE, row, summary, template
 from tplspider.demo.server import KEY_PAGE, SiteServer
-from tplspider.report.clean_page import clean_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,21 +23,18 @@ def demo_search(folder: Path) -> Search:
         return search(server.url + KEY_PAGE, folder)
 
 
-def search(url: str, folder: Path, **arguments: object) -> Search:
-    """What a crawl tells of a key page, for a report."""
+def search(url: str, folder: Path) -> Search:
+    """What a crawl tells of a key page; its own report is report.html."""
     pairs = {
         "url": url,
         "summary": folder / "summary.json",
         "template": folder / "template.json",
-        **arguments,
+        "report": folder / "report.html",
     }
     options = [f"-a{name}={value}" for name, value in pairs.items()]
     done = run_scrapy("crawl", "template_candidates", *options, folder=folder)
     assert done.code == 0, done.log
     (found,) = json.loads((folder / "template.json").read_bytes())
-    with urlopen(url) as answer:  # for a template that was made for no report
-        page = answer.read().decode()
-    found["key_html"] = clean_page(page, url, not_template=found["not_template"])
     return done.summary, found
 
 

@@ -1,0 +1,146 @@
+"""The connection to Redis: our scripts there, and patience while it is away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib.resources import files
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from tplspider.crawl.fleet.keys import GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Self
+
+    from redis.asyncio import Redis
+
+    from tplspider.crawl.fleet.address import QueueAddress
+
+logger = logging.getLogger(__name__)
+
+_SLOWEST = 10.0  # seconds for an answer: our scripts take a millisecond
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+
+class QueueError(Exception):
+    """What is wrong with the queue, in one line."""
+
+
+class QueueLostError(QueueError):
+    """Redis was away for longer than anybody wants to wait."""
+
+
+class QueueFullError(QueueError):
+    """Redis has no memory left."""
+
+
+class Link:
+    """A connection to the Redis of a fleet.
+
+    A call waits while Redis is away, for *patience* seconds, and then raises QueueLostError. All
+    scripts can be sent twice: what was done the first time is not done again.
+    """
+
+    def __init__(self, address: QueueAddress, patience: float) -> None:
+        redis = _import_redis()
+        self._address = address
+        self._patience = patience
+        self._faults = redis.exceptions
+        self.redis: Redis = redis.asyncio.Redis.from_url(
+            address.url,
+            username=address.user or None,
+            password=address.password or None,
+            socket_timeout=_SLOWEST,
+            socket_connect_timeout=_SLOWEST,
+            retry=None,  # calls wait here, where somebody can be told
+        )
+        self._scripts: dict[str, Any] = {}
+        self._is_away = False
+
+    @classmethod
+    async def open(cls, address: QueueAddress, patience: float) -> Self:
+        """A connection that works; QueueError, in one line, if there is none."""
+        link = cls(address, patience)
+        try:
+            await link.redis.ping()
+        except Exception as error:
+            await link.close()
+            if not isinstance(error, link._faults.RedisError | OSError):
+                raise
+            raise QueueError(f"the queue at {address}: {link._reason(error)}") from None
+        return link
+
+    async def close(self) -> None:
+        """Let the connection go."""
+        await self.redis.aclose()
+
+    async def make_queue(self, name: str) -> None:
+        """See to it that there is a stream with our group; QueueError if the name is taken."""
+        try:
+            await self.call(lambda: self.redis.xgroup_create(name, GROUP, id="0", mkstream=True))
+        except QueueError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+
+    async def run(self, script: str, keys: list[str], *arguments: str | bytes | float) -> Any:
+        """What a script of ours (scripts/NAME.lua) gives."""
+        found = self._scripts.get(script)
+        if found is None:
+            source = files("tplspider.crawl.fleet").joinpath("scripts", f"{script}.lua")
+            found = self._scripts[script] = self.redis.register_script(source.read_text("utf-8"))
+        return await self.call(lambda: found(keys=keys, args=list(arguments)))
+
+    async def call(self, command: Callable[[], Awaitable[Any]]) -> Any:
+        """The answer to a command, which is sent again while Redis is away."""
+        faults, began, pause = self._faults, monotonic(), _FIRST_PAUSE
+        while True:
+            try:
+                answer = await command()
+            except (
+                faults.ConnectionError,  # BusyLoadingError is one of them
+                faults.TimeoutError,
+                OSError,
+            ) as error:
+                if isinstance(error, faults.AuthenticationError):
+                    raise QueueError(self._reason(error)) from None
+                self._say_away(error)
+                if monotonic() - began > self._patience:
+                    raise QueueLostError(
+                        f"the queue at {self._address} has been away for"
+                        f" {monotonic() - began:.0f} s: {self._reason(error)}"
+                    ) from None
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except faults.OutOfMemoryError:
+                raise QueueFullError(f"the queue at {self._address}: no memory left") from None
+            except faults.RedisError as error:
+                if str(error).startswith(("OOM", "-OOM")):
+                    raise QueueFullError(f"the queue at {self._address}: no memory left") from None
+                raise QueueError(self._reason(error)) from None
+            else:
+                if self._is_away:
+                    self._is_away = False
+                    logger.info("The queue is back")
+                return answer
+
+    def _say_away(self, error: Exception) -> None:
+        if not self._is_away:
+            self._is_away = True
+            logger.warning("The queue is away, waiting for it: %s", self._reason(error))
+
+    def _reason(self, error: Exception) -> str:
+        """One line, in which there is no password."""
+        text = " ".join(str(error).split()) or type(error).__name__
+        password = self._address.password
+        return text.replace(password, "***") if password else text
+
+
+def _import_redis() -> Any:
+    """The client, which is not needed by those who have no queue."""
+    try:
+        import redis.asyncio  # noqa: PLC0415 - as said
+    except ImportError:
+        raise QueueError("a queue needs the package redis: pip install 'redis>=8.1'") from None
+    return redis

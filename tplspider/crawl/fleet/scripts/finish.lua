@@ -1,0 +1,22 @@
+-- The answer to an entry: acknowledged first, and only who succeeds in that adds rows.
+-- KEYS queue, results, failed, facts, rate
+-- ARGV group, id, version, attempt, rows, name of the key page, its record if it failed or '',
+--      whether it was given up (0/1)
+-- Gives 1, or 0 if it was answered before, by this worker or another one.
+if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
+redis.call('XDEL', KEYS[1], ARGV[2])
+redis.call('XADD', KEYS[2], '*', 'v', ARGV[3], 'entry', ARGV[2], 'attempt', ARGV[4], 'rows', ARGV[5])
+if ARGV[7] == '' then
+  redis.call('HDEL', KEYS[3], ARGV[6])
+else
+  redis.call('HSET', KEYS[3], ARGV[6], ARGV[7])
+end
+redis.call('HINCRBY', KEYS[4], 'done', 1)
+redis.call('HINCRBY', KEYS[4], 'given_up', ARGV[8])
+local minute = math.floor(tonumber(redis.call('TIME')[1]) / 60)
+redis.call('HINCRBY', KEYS[5], minute, 1)
+redis.call('EXPIRE', KEYS[5], 3600)
+for _, kept in ipairs(redis.call('HKEYS', KEYS[5])) do
+  if tonumber(kept) < minute - 10 then redis.call('HDEL', KEYS[5], kept) end
+end
+return 1
