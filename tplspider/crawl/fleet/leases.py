@@ -98,7 +98,7 @@ class HostLeases:
                 lease.is_wished = bool(wished)
             if wait == 0 and lease:
                 # Redis's answer to the request before may have come late, and it was sent later.
-                while lease.sent and (rest := lease.sent + delay - monotonic()) > 0:
+                while lease.sent and (rest := lease.sent + delay - monotonic()) > 0:  # noqa: ASYNC110 - time has to pass
                     await asyncio.sleep(rest)
                 lease.sent = monotonic()
                 return
