@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-from time import perf_counter
+from time import monotonic, thread_time
 
 # A collection that takes 40 ms, as usual here, then comes after 1.2 s at the earliest.
 _LEAST_PAUSE = 30  # times as long as the collection before took: it costs 3 % at most
-_LONGEST = 0.2  # seconds: more is for a process that holds much besides, and decides for itself
+_LONGEST = 0.2  # seconds of CPU: more is for a process that holds much besides, and decides for itself
 
 
 class GarbageCollection:
@@ -23,10 +23,9 @@ class GarbageCollection:
 
     def collect(self) -> None:
         """Collect, unless the last time was too recent or took too long."""
-        started = perf_counter()
-        if started < self._not_before or not gc.isenabled():
+        if monotonic() < self._not_before or not gc.isenabled():
             return
+        started = thread_time()
         gc.collect()
-        ended = perf_counter()
-        took = ended - started
-        self._not_before = ended + _LEAST_PAUSE * took if took < _LONGEST else float("inf")
+        took = thread_time() - started
+        self._not_before = monotonic() + _LEAST_PAUSE * took if took < _LONGEST else float("inf")
