@@ -7,7 +7,7 @@ from time import monotonic, thread_time
 
 # A collection that takes 40 ms, as usual here, then comes after 1.2 s at the earliest.
 _LEAST_PAUSE = 30  # times as long as the collection before took: it costs 3 % at most
-_LONGEST = 0.2  # seconds of CPU: more is for a process that holds much besides, and decides for itself
+_LONGEST = 0.2  # seconds of CPU: more is for a process that holds much else, and decides itself
 
 
 class GarbageCollection:
