@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.report.answer_words import reason_words
+from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import short, short_address
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tplspider.report.answer_words import answer_words, reason_words
+from tplspider.report.answer_words import answer_words
 from tplspider.report.clean_page import (
     GREY_STYLE,
     WHOLE_STYLE,
@@ -27,6 +27,7 @@ from tplspider.report.clean_page import (
 )
 from tplspider.report.drawing import MOST_ON_RINGS, draw, nearest
 from tplspider.report.model import KEY
+from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import harmless, short, short_address, web_link
 
 if TYPE_CHECKING:
