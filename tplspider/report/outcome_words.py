@@ -51,7 +51,7 @@ _KEY_ADVICE = {
     CRASHED: f"Search it alone with more memory, or {_ANOTHER}",
     DNS: "Check how the name of the host is spelled.",
     ERROR: f"The log of the crawl has the error. Meanwhile, {_ANOTHER}",
-    NO_LINKS: "Choose a page that links to others of its site as the key page: its front page, say.",
+    NO_LINKS: "Choose a page that links to other pages as the key page: the front page, say.",
     NOT_HTML: "Choose a page of HTML as the key page, one with a menu: not a document or an image.",
     NOT_LOADED: "Run the search again, and let it come to its end.",
     OFFSITE_REDIRECT: "Give the address that it redirects to: a browser shows which.",

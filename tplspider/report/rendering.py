@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _TOLD = 5  # pages whose missing links are told in words
 _FEW = 3  # missing links
+_REASONS = 12  # why there is no answer, told above the index
 _MOST_TEXT = 200_000  # characters of the main text
 
 
@@ -73,7 +74,11 @@ def render_report(report: Report) -> str:
 
 def render_index(entries: Iterable[IndexEntry], counts: Counts) -> Iterator[str]:
     """The index of many reports, piece by piece."""
-    return _pieces("index.html", frames=False, entries=entries, counts=counts)
+    told = counts.others[:_REASONS]
+    rest = sum(number for _, number in counts.others[_REASONS:])
+    return _pieces(
+        "index.html", frames=False, entries=entries, counts=counts, told=told, rest=rest
+    )
 
 
 def matrix_pages(report: Report) -> list[int]:
