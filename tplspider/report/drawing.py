@@ -90,13 +90,15 @@ def _on_rings(report: Report) -> tuple[list[Node], float]:
     inside = list(report.members)
     outside = [KEY, *(rank for rank in report.pages if rank not in inside)]
     inner = 0 if len(inside) == 1 else max(85.0, 56 * len(inside) / (2 * pi))
-    outer = max(inner + 95, 60 * len(outside) / (2 * pi), 190.0)
+    outer = max(inner + (95 if len(inside) < 20 else 120), 60 * len(outside) / (2 * pi), 190.0)
     middle = outer + 50
     wide = min(1.35, (WIDTH / 2 - 90) / outer) if len(report.pages) > 3 else 1.2
     radius = _RADIUS if len(report.pages) <= 24 else _SMALL + 2
     nodes = []
     for ring, size in ((outside, outer), (inside, inner)):
-        for rank, (x, y) in zip(ring, _circle(len(ring), size), strict=True):
+        # The key page is at the top: pages of the answer beside its line down, not below it.
+        turn = pi / max(len(ring), 1) if ring is inside else 0
+        for rank, (x, y) in zip(ring, _circle(len(ring), size, turn), strict=True):
             nodes.append(Node(rank, *_round(x * wide, y, middle), radius, _kind(report, rank)))
     return sorted(nodes, key=lambda node: node.rank), 2 * middle
 
@@ -147,9 +149,9 @@ def _grid(ranks: Sequence[int], top: float) -> dict[int, Point]:
     }
 
 
-def _circle(count: int, radius: float) -> list[Point]:
+def _circle(count: int, radius: float, turned: float = 0) -> list[Point]:
     """Places on a circle, clockwise from its top."""
-    turns = [2 * pi * place / max(count, 1) - pi / 2 for place in range(count)]
+    turns = [2 * pi * place / max(count, 1) - pi / 2 + turned for place in range(count)]
     return [(radius * cos(turn), radius * sin(turn)) for turn in turns]
 
 

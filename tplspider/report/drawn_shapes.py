@@ -16,6 +16,7 @@ _STEPS = 24  # points of a line that are looked at
 _CLEAR = 3  # units between a line and a page that it passes
 _ASIDE = 24  # how far the line of a missing link is bent
 _ROUND = (40, 70, 110, 160, 220, 290)  # how far others are, to go round a page
+_MOST_OUTWARD = 110  # farther out, a line looks as if it went astray
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,13 @@ def line_between(places: dict[int, Node], source: int, target: int, kind: str) -
     x2, y2 = start.x + dx * last, start.y + dy * last
     others = [node for node in places.values() if node.rank not in (source, target)]
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
-    # To the middle of the drawing first: outside, a line looks as if it went astray.
     inward = 1 if -dy * (WIDTH / 2 - x) + dx * (_middle(places.values()) - y) >= 0 else -1
     # Beside a missing link, that of the other way may be there.
     bends = (_ASIDE, -_ASIDE) if kind == "missing" else (0,)
-    rounds = [side * bend * inward for side in (1, -1) for bend in _ROUND]
+    sides = [
+        side * bend for bend in _ROUND for side in (1, -1) if side > 0 or bend <= _MOST_OUTWARD
+    ]
+    rounds = [inward * bend for bend in sides]
     for bend in (*bends, *rounds, bends[0]):
         line = Line(
             *(source, target, kind, (x1, y1)),
