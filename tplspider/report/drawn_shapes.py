@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 WIDTH = 960
 _STEPS = 24  # points of a line that are looked at
-_CLEAR = 3  # units between a line and a page that it passes
+_CLEAR = 8  # units between a line and a page that it passes, its ring included
 _ASIDE = 24  # how far the line of a missing link is bent
 _ROUND = (40, 70, 110, 160, 220, 290)  # how far others are, to go round a page
-_MOST_OUTWARD = 110  # farther out, a line looks as if it went astray
+_MOST_OUTWARD = 70  # farther out, a line looks as if it went astray
 
 
 @dataclass(frozen=True, slots=True)
