@@ -133,7 +133,7 @@ def _middle(nodes: Iterable[Node]) -> float:
 def _is_free(line: Line, nodes: list[Node]) -> bool:
     """Whether a line runs over no node."""
     return not any(
-        abs(node.x - x) < node.radius + _CLEAR > abs(node.y - y)
+        hypot(node.x - x, node.y - y) < node.radius + _CLEAR
         for x, y in line.points()
         for node in nodes
     )
