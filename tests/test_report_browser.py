@@ -313,6 +313,30 @@ def test_a_phone_shows_it_without_scrolling_sideways(
 
 
 @needs_chromium
+@pytest.mark.parametrize("name", ["demo", "200", "index"])
+def test_rows_are_cards_on_a_phone(browser: Browser, reports: dict[str, Path], name: str) -> None:
+    with opened(browser, reports[name], viewport=PHONE, is_mobile=True, has_touch=True) as found:
+        table = "#searches" if name == "index" else "#links"
+        # The whole of a row is on the screen, and each of its texts has its name.
+        assert found.evaluate(f"document.querySelector('{table}').scrollWidth") <= PHONE["width"]
+        cells = found.evaluate(
+            f"[...document.querySelectorAll('{table} tbody tr:first-child td')].filter((cell) =>"
+            " cell.offsetWidth).map((cell) => getComputedStyle(cell, '::before').content)"
+        )
+        assert len(cells) > 3
+        assert all(len(name) > 2 for name in cells)
+        assert found.page.locator(f"{table} th button").first.is_visible()
+        assert violations(found) == []
+        # What is wider says so.
+        wide = found.evaluate(
+            "[...document.querySelectorAll('.scroll')].map((region) =>"
+            " [region.scrollWidth > region.clientWidth + 1, !region.nextElementSibling.hidden])"
+        )
+        assert all(is_wide == is_told for is_wide, is_told in wide)
+        assert any(is_wide for is_wide, _ in wide) == (name == "200")
+
+
+@needs_chromium
 def test_many_pages(browser: Browser, reports: dict[str, Path]) -> None:
     with opened(browser, reports["1000"], viewport=SCREEN) as found:
         assert found.page.locator("#topology .node").count() == 1001

@@ -8,14 +8,17 @@ import stat
 import tracemalloc
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tplspider.items import CandidateSearch
 from tplspider.report.files import ROWS, ReportFolder, is_of_report_folder
 from tplspider.report.index_entry import index_entry
-from tplspider.report.index_rows import IndexRows
+from tplspider.report.index_rows import Counts, IndexRows
+from tplspider.report.rendering import render_index
+from tplspider.search.hints import EMPTY_ANSWER
+from tplspider.web.html import parse_html, visible_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +65,33 @@ def test_each_search_is_listed_once(tmp_path: Path) -> None:
         folder.clear()
         folder.write_index()
         assert ".html" not in index_of(tmp_path)
+
+
+def test_the_first_line_of_an_index_counts_everything(tmp_path: Path) -> None:
+    ends: list[dict[str, Any]] = [
+        {"complete": True, "cs_size": 3},
+        {"cs_size": 2},
+        {},
+        {"key_outcome": "robots"},
+        {"key_outcome": "robots"},
+        {"key_outcome": "http-404"},
+        {"key_outcome": "bad-response", "hint": EMPTY_ANSWER},
+        {"key_outcome": "bad-input", "requested_size": 0, "search_id": ""},
+    ]
+    with closing(ReportFolder(tmp_path)) as folder:
+        for line, end in enumerate(ends):
+            folder.add(replace(summary(f"{line:016x}", line), **end))
+        folder.write_index()
+    text = visible_text(parse_html(index_of(tmp_path))).replace("\xa0", " ")
+    assert (
+        "8 searches 1 complete, 1 partial, 6 without an answer: robots.txt forbids it (2),"
+        " no other page was found (1), the answer is empty (1), the line of the list cannot be"
+        " understood (1), the server answered with status 404 (1)."
+    ) in text
+    assert "0 of 0" not in text
+    many = Counts(45, 0, 0, tuple((f"reason {number}", 3) for number in range(15)))
+    shown = visible_text(parse_html("".join(render_index([], many)))).replace("\xa0", " ")
+    assert "reason 11 (3), other reasons (9)." in shown
 
 
 def test_a_page_that_is_not_to_be_replaced(tmp_path: Path) -> None:

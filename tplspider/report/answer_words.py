@@ -1,4 +1,7 @@
-"""The answer of a search in plain words: what was found, how sure it is, what it cost."""
+"""The answer of a search in plain words: what was found, how sure it is, what it cost.
+
+Whoever reads it does not know the method, and no two of its sentences contradict each other.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tplspider.report.outcome_words import key_page_advice, reason_words
 from tplspider.report.shown_text import harmless, short
 from tplspider.search.ends import (
     CANCELLED,
@@ -15,60 +19,35 @@ from tplspider.search.ends import (
     MAX_LOADS,
     MAX_SECONDS,
 )
+from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE
 from tplspider.search.wording import counted
-from tplspider.web.answers import (
-    BAD_INPUT,
-    BAD_RESPONSE,
-    CONNECTION,
-    CRASHED,
-    DNS,
-    ERROR,
-    NO_LINKS,
-    NOT_HTML,
-    NOT_LOADED,
-    OFFSITE_REDIRECT,
-    PRIVATE_ADDRESS,
-    ROBOTS,
-    TIMEOUT,
-    TOO_LARGE,
-    TOO_LONG,
-)
+from tplspider.web.answers import NO_LINKS, NOT_LOADED, PRIVATE_ADDRESS, ROBOTS, TOO_LONG
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
 
 _HIGH_SIMILARITY = 0.5
+_SURE, _FAIRLY, _DOUBTFUL, _NOT_SURE = "quite sure", "fairly sure", "doubtful", "not sure"
+_LIKELY = {_SURE: "very likely", _FAIRLY: "probably"}
 _ENDS = {
     LINKS_EXHAUSTED: "all links of the key page were tried",
     MAX_LOADS: "the budget of page loads is spent",
     MAX_SECONDS: "the time is up",
     CANCELLED: "a program has ended the search",
 }
+# A smaller n would not help: whatever it could find is the answer already.
 _TRY = {
-    LINKS_EXHAUSTED: "Try fewer pages (-a n=2), or another page of the site as the key page.",
-    MAX_LOADS: "Try a larger -a max_loads, or the order -a strategy=guided.",
+    MAX_LOADS: "Try a larger -a max_loads.",
     MAX_SECONDS: "Try a larger -a max_seconds.",
 }
-# Of key pages, and of links that gave no page.
-REASONS = {
-    BAD_INPUT: "the line of the list is out of form",
-    BAD_RESPONSE: "the answer cannot be read",
-    CONNECTION: "the connection failed",
-    CRASHED: "the crawl died whenever it was searched",
-    DNS: "there is no such host",
-    ERROR: "reading it failed",
-    NO_LINKS: "it has no links to other pages of its site",
-    NOT_HTML: "it is not HTML",
-    NOT_LOADED: "it was not loaded before the end",
-    OFFSITE_REDIRECT: "it redirects to another site",
-    PRIVATE_ADDRESS: "its address is private",
-    ROBOTS: "robots.txt forbids it",
-    TIMEOUT: "it took too long",
-    TOO_LARGE: "it is too large",
-    TOO_LONG: "its address is too long",
-    "key-page": "it is the key page",
-}
+_NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
+_AGAIN = "Run the search again, and let it come to its end."
+_BOUNDED = "A step of the search gave up: there may be a larger answer."
+_WHY_LINKS = (
+    "Pages that all link to each other mostly have the same template: the same menus, headers and"
+    " footers around their own text."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,74 +59,80 @@ class AnswerWords:
     sure: str
     cost: str
     why: str  # it is not complete
-    attempts: tuple[str, ...]  # what to try, or to know
+    know: tuple[str, ...]
+    attempts: tuple[str, ...]  # what to try: nothing that cannot help
 
 
 def answer_words(summary: CandidateSearch) -> AnswerWords:
     """The answer of a search in words."""
-    wanted, found = counted(summary.requested_size, "page"), counted(summary.cs_size, "page")
-    site = short(urlsplit(summary.key_url).netloc if "//" in summary.key_url else "", 60)
-    if summary.key_outcome != "ok":
-        headline, told = "The key page cannot be used", ""
-    elif summary.complete:
-        share = "shares" if summary.cs_size == 1 else "share"
-        headline = f"{found} very likely {share} the template of the key page"
-        told = _found(summary, site)
-    elif summary.cs_size > 1:
-        headline = f"{found} instead of {summary.requested_size} were found"
-        told = _found(summary, site)
-    else:
-        headline = f"No {wanted} that link to each other were found"
-        told = _found(summary, site)
+    is_usable = summary.key_outcome == "ok"
     return AnswerWords(
-        headline=headline,
-        found=told,
+        headline=_headline(summary),
+        found=_found(summary) if is_usable else "",
         sure=_sure(summary),
         cost=_cost(summary),
         why=_why(summary),
-        attempts=_attempts(summary),
+        know=_know(summary),
+        attempts=() if summary.complete else (_attempt(summary),),
     )
 
 
-def reason_words(reason: str) -> str:
-    """Why a link or a key page gave no page of its own, in plain words."""
-    if reason in REASONS:
-        return REASONS[reason]
-    if reason.startswith("http-"):
-        return f"the server answered with status {short(reason[5:], 10)}"
-    if reason.startswith("duplicate-of "):
-        return "it is the same page as another one"
-    return short(reason)
+def _headline(summary: CandidateSearch) -> str:
+    size, wanted = summary.cs_size, summary.requested_size
+    if summary.key_outcome == NOT_LOADED:
+        return "The key page was not loaded"
+    if summary.key_outcome != "ok":
+        return "The key page cannot be used"
+    if not size:
+        return "No other page was found"
+    if not summary.complete:
+        return f"{counted(size, 'page')} instead of {wanted} {'was' if size == 1 else 'were'} found"
+    if size == 1:
+        return "1 page was found, which may share the template of the key page"
+    if likely := _LIKELY.get(_degree(summary)):
+        return f"{size} pages {likely} share the template of the key page"
+    return f"{size} pages were found, which may have another template than the key page"
 
 
-def _found(summary: CandidateSearch, site: str) -> str:
+def _found(summary: CandidateSearch) -> str:
+    site = short(urlsplit(summary.key_url).netloc if "//" in summary.key_url else "", 60)
     asked = f"Asked for {counted(summary.requested_size, 'page')}"
     asked += f" of {site}" if site else ""
-    tried = counted(len(summary.explored), "link")
     together = " that all link to each other" if summary.requested_size > 1 else ""
-    return f"{asked}{together}; {tried} of {summary.links} on the key page tried."
+    tried = f"{len(summary.explored)} of {counted(summary.links, 'link')}"
+    text = f"{asked}{together}; {tried} on the key page {'was' if summary.links == 1 else 'were'}"
+    return f"{text} tried." + (f" {_WHY_LINKS}" if summary.requested_size > 1 else "")
+
+
+def _degree(summary: CandidateSearch) -> str:
+    """How sure it is that the pages found have the template of the key page."""
+    value = summary.similarity or 0
+    if summary.cs_size == 1 or NO_EVIDENCE in summary.hint:
+        return _NOT_SURE
+    if value < LOW_SIMILARITY:
+        return _DOUBTFUL
+    return _SURE if value >= _HIGH_SIMILARITY else _FAIRLY
 
 
 def _sure(summary: CandidateSearch) -> str:
-    value = summary.similarity
-    if value is None:
+    if summary.similarity is None:
         return ""
-    if value < LOW_SIMILARITY:
-        degree = "doubtful"
-    else:
-        degree = "quite sure" if value >= _HIGH_SIMILARITY else "fairly sure"
-    which = "the page found" if summary.cs_size == 1 else "the least similar of them"
-    share = float(f"{value:.2f}")  # as it is told elsewhere
-    return f"{degree}: {which} has {share:.0%} of the key page's structure"
+    which = "there is one page only, which" if summary.cs_size == 1 else "the least similar of them"
+    share = float(f"{summary.similarity:.2f}")  # as it is told elsewhere
+    return f"{_degree(summary)}: {which} has {share:.0%} of the key page's structure"
 
 
 def _cost(summary: CandidateSearch) -> str:
-    if not summary.loads:
+    if not summary.loads or summary.key_outcome in _NEVER_ASKED:
         return "nothing was loaded"
-    least = summary.requested_size + 1
-    text = f"{counted(summary.loads, 'page')} loaded"
-    if summary.key_outcome == "ok":
-        text += f", where {least} is the least possible (the key page and the pages wanted)"
+    if summary.key_outcome == ROBOTS:
+        return "no page was loaded: only robots.txt was asked for"
+    if summary.key_outcome not in ("ok", NO_LINKS):
+        return "one request was made, for the key page: it gave no page that can be used"
+    text = counted(summary.loads, "page load")
+    if summary.complete:
+        least = summary.requested_size + 1
+        text += f", where {least} is the least possible (the key page and each page wanted)"
     if summary.witness_loads:
         text += f"; {summary.witness_loads} more for the template"
     if summary.wasted:
@@ -156,6 +141,8 @@ def _cost(summary: CandidateSearch) -> str:
 
 
 def _why(summary: CandidateSearch) -> str:
+    if summary.hint == EMPTY_ANSWER:
+        return EMPTY_ANSWER
     if summary.reason in (COMPLETE, KEY_PAGE_UNUSABLE) or summary.complete:
         return "" if summary.key_outcome == "ok" else reason_words(summary.key_outcome)
     if summary.key_outcome not in ("ok", NOT_LOADED):
@@ -163,9 +150,16 @@ def _why(summary: CandidateSearch) -> str:
     return _ENDS.get(summary.reason, f"the crawl was ended ({short(summary.reason)})")
 
 
-def _attempts(summary: CandidateSearch) -> tuple[str, ...]:
-    hint = harmless(summary.hint)[:2000]
+def _know(summary: CandidateSearch) -> tuple[str, ...]:
+    hint = harmless(summary.hint)[:2000] if summary.hint != EMPTY_ANSWER else ""
     hint = hint[:1].upper() + hint[1:]
-    more = "" if summary.complete else _TRY.get(summary.reason, "")
-    bounded = "A step of the search gave up: there may be a larger answer."
-    return tuple(filter(None, (hint, more, bounded if summary.bounded else "")))
+    return tuple(filter(None, (hint, _BOUNDED if summary.bounded else "")))
+
+
+def _attempt(summary: CandidateSearch) -> str:
+    if summary.key_outcome != "ok":
+        return key_page_advice(summary.key_outcome)
+    if summary.reason == LINKS_EXHAUSTED:
+        use = f"Use the {summary.cs_size} pages found, or try" if summary.cs_size > 1 else "Try"
+        return f"{use} another page of the site as the key page, one that links to more pages."
+    return _TRY.get(summary.reason, _AGAIN)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.report.answer_words import reason_words
+from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import short, short_address
+from tplspider.search.hints import EMPTY_ANSWER
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
@@ -32,23 +33,27 @@ class IndexEntry:
 
 def index_entry(summary: CandidateSearch) -> IndexEntry:
     """The row of a search."""
-    if summary.complete:
-        answer = "complete"
-    else:
-        ok = summary.key_outcome == "ok"
-        answer = "partial" if ok else reason_words(summary.key_outcome)
     return IndexEntry(
         search_id=summary.search_id,
         line=summary.line,
         url=short_address(summary.requested_url or summary.key_url, 300),
         title=short(summary.key_title),
-        answer=answer,
-        size=f"{summary.cs_size} of {summary.requested_size}",
+        answer=_answer(summary),
+        # A line that could not be searched asked for nothing.
+        size=f"{summary.cs_size} of {summary.requested_size}" if summary.requested_size else "",
         similarity=summary.similarity,
         loads=summary.loads,
-        hint=short(summary.hint, _MOST),
+        hint=short(summary.hint, _MOST) if summary.hint != EMPTY_ANSWER else "",
         page=page_of(summary.search_id),
     )
+
+
+def _answer(summary: CandidateSearch) -> str:
+    if summary.key_outcome != "ok":
+        return EMPTY_ANSWER if summary.hint == EMPTY_ANSWER else reason_words(summary.key_outcome)
+    if not summary.cs_size:
+        return "no other page was found"
+    return "complete" if summary.complete else "partial"
 
 
 def page_of(search_id: str) -> str:

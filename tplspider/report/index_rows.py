@@ -28,6 +28,7 @@ class Counts(NamedTuple):
     total: int
     complete: int
     partial: int
+    others: tuple[tuple[str, int], ...] = ()  # why there is no answer, and how often
 
 
 class IndexRows:
@@ -76,8 +77,10 @@ class IndexRows:
         with self._told():
             found = self._connection.execute("SELECT answer, count(*) FROM rows GROUP BY answer")
             by_answer: dict[str, int] = dict(found)
-        complete, partial = by_answer.get("complete", 0), by_answer.get("partial", 0)
-        return Counts(sum(by_answer.values()), complete, partial)
+        total = sum(by_answer.values())
+        complete, partial = by_answer.pop("complete", 0), by_answer.pop("partial", 0)
+        others = sorted(by_answer.items(), key=lambda item: (-item[1], item[0]))
+        return Counts(total, complete, partial, tuple(others))
 
     def __iter__(self) -> Iterator[IndexEntry]:
         """All rows, by line."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tplspider.report.answer_words import answer_words, reason_words
+from tplspider.report.answer_words import answer_words
 from tplspider.report.clean_page import (
     GREY_STYLE,
     WHOLE_STYLE,
@@ -25,8 +25,9 @@ from tplspider.report.clean_page import (
     has_own_elements,
     whole_page,
 )
-from tplspider.report.drawing import MOST_ON_RINGS, draw, nearest
+from tplspider.report.drawing import MOST_ON_RINGS, NEAR, draw, near_pages, nearest
 from tplspider.report.model import KEY
+from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import harmless, short, short_address, web_link
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from tplspider.report.index_rows import Counts
     from tplspider.report.model import Report
 
-_TOLD = 5  # pages whose missing links are told in words
-_FEW = 3  # missing links
+_REASONS = 12  # why there is no answer, told above the index
 _MOST_TEXT = 200_000  # characters of the main text
 
 
@@ -53,6 +53,7 @@ class _Frame:
 def render_report(report: Report) -> str:
     """The report of one search."""
     listed = matrix_pages(report)
+    near = _near(report)
     pieces = _pieces(
         "report.html",
         frames=True,
@@ -61,7 +62,9 @@ def render_report(report: Report) -> str:
         template=report.template,
         words=answer_words(report.summary),
         drawing=draw(report),
-        near=_near(report),
+        near=near,
+        farther=len(nearest(report)) - len(near),
+        most_told=NEAR,
         matrix=listed,
         matrix_whole=len(listed) == len(report.links),
         pages_in_frames=_frames(report),
@@ -72,7 +75,9 @@ def render_report(report: Report) -> str:
 
 def render_index(entries: Iterable[IndexEntry], counts: Counts) -> Iterator[str]:
     """The index of many reports, piece by piece."""
-    return _pieces("index.html", frames=False, entries=entries, counts=counts)
+    told = counts.others[:_REASONS]
+    rest = sum(number for _, number in counts.others[_REASONS:])
+    return _pieces("index.html", frames=False, entries=entries, counts=counts, told=told, rest=rest)
 
 
 def matrix_pages(report: Report) -> list[int]:
@@ -84,9 +89,8 @@ def matrix_pages(report: Report) -> list[int]:
 
 
 def _near(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:
-    """The pages that lack few links to be part of the answer, or else the one that lacks least."""
-    lacking = [(rank, report.missing(rank)) for rank in nearest(report)[:_TOLD]]
-    return [near for near in lacking if len(near[1]) <= _FEW] or lacking[:1]
+    """The pages whose missing links are drawn, or else the one that lacks least."""
+    return near_pages(report) or [(rank, report.missing(rank)) for rank in nearest(report)[:1]]
 
 
 def _frames(report: Report) -> list[_Frame]:

@@ -66,7 +66,7 @@ def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch
         explored=explored_links(search),
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=joined(session.hint, answer_hint(values, search.size)),
+        hint=joined(session.hint, answer_hint(values, search.size, session.links)),
         similarity=min(values, default=None),
         search_id=session.search_id,
         requested_url=session.requested_url,

@@ -20,8 +20,9 @@ _ONE_PAGE = (
     "one page alone proves nothing: no other page confirms that it has the key page's template"
 )
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
+EMPTY_ANSWER = "the answer is empty"
 HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
-_MORE = "; ask for more (-a n=3)"
+_WANTED = 3  # pages, of which each is confirmed by others
 
 
 def joined(*hints: str) -> str:
@@ -40,12 +41,16 @@ def key_page_hint(
     )
 
 
-def answer_hint(similarities: Sequence[float], size: int) -> str:
-    """What to tell of members that are so similar to the key page, where *size* were wanted."""
+def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
+    """What to tell of members that are so similar to the key page.
+
+    *size* of them were wanted; the key page has so many *links*, and no more can be asked for.
+    """
     hints = []
     found = len(similarities)
     if found == 1:
-        hints.append(_ONE_PAGE + (_MORE if size == 1 else ""))
+        more = f"; ask for more (-a n={min(links, _WANTED)})" if size == 1 < links else ""
+        hints.append(_ONE_PAGE + more)
     if low := [value for value in similarities if value < LOW_SIMILARITY]:
         which = "the page found" if found == 1 else f"{len(low)} of the {found} pages found"
         hints.append(

@@ -78,6 +78,23 @@
 
   document.querySelectorAll("table[data-sortable]").forEach(enhance);
 
+  // What is wider than the screen says so.
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const region = target.closest(".scroll");
+      region.nextElementSibling.hidden = region.scrollWidth <= region.clientWidth + 1;
+    }
+  });
+  for (const region of document.querySelectorAll(".scroll")) {
+    const sign = document.createElement("p");
+    sign.className = "aside sideways";
+    sign.textContent = "← scrolls sideways →";
+    sign.hidden = true;
+    region.after(sign);
+    watch.observe(region);
+    watch.observe(region.firstElementChild);
+  }
+
   const drawing = document.getElementById("topology");
   if (!drawing) return;
   const caption = document.querySelector(".caption");
@@ -91,6 +108,15 @@
     const box = node.querySelector("rect");
     return [box.x.baseVal.value + box.width.baseVal.value / 2,
             box.y.baseVal.value + box.height.baseVal.value / 2];
+  }
+
+  // A line between the edges of two nodes.
+  function between(from, to) {
+    const [[x1, y1], [x2, y2]] = [middle(from), middle(to)];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const [a, b] = [from, to].map((node) => (node.querySelector("circle")?.r.baseVal.value ?? 22) + 3);
+    return `M${x1 + dx * a} ${y1 + dy * a}L${x2 - dx * b} ${y2 - dy * b}`;
   }
 
   const linked = new Map();
@@ -116,16 +142,16 @@
     }
     drawing.classList.add("pointed");
     if (!node.dataset.links && !drawing.classList.contains("large")) return;
-    const [x, y] = middle(node);
     const lines = document.createDocumentFragment();
     for (const [other, end] of nodes) {
       const forth = links(node).has(other);
       const back = links(end).has(rank);
       if (end === node || (!forth && !back)) continue;
       const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      const kind = forth && back ? "mutual" : forth ? "one-way" : "one-way back";
-      line.setAttribute("class", `line ${kind}`);
-      line.setAttribute("d", `M${x} ${y}L${middle(end).join(" ")}`);
+      line.setAttribute("class", forth && back ? "line mutual" : "line one-way");
+      line.setAttribute("d", forth ? between(node, end) : between(end, node));
+      line.setAttribute("marker-end", "url(#to-shown)");
+      if (forth && back) line.setAttribute("marker-start", "url(#to-shown)");
       lines.append(line);
       end.classList.add("linked");
     }
