@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 META_KEY = "tplspider"  # Scrapy keeps what is in meta through redirects and retries
+PART_KEY = "tplspider_part"  # in the meta of what a page consists of, as a browser loads it
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -13,8 +13,6 @@ from tplspider.crawl.fleet.keys import lease_keys, leased_host
 from tplspider.crawl.fleet.link import QueueFullError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from tplspider.crawl.fleet.link import Link
 
 logger = logging.getLogger(__name__)
@@ -30,8 +28,8 @@ class LeaseLostError(Exception):
 
 @dataclass(slots=True)
 class _Lease:
-    users: set[Hashable] = field(default_factory=set)
     sent: float | None = None  # when the last request was, by this machine's clock
+    delay: float = 0  # seconds that the next holder is to keep to
     is_wished: bool = False  # by another worker
     # Redis does not know of it any more. When it is taken again, what was sent is not forgotten.
     is_lost: bool = False
@@ -67,6 +65,11 @@ class HostLeases:
         """Whether another worker waits for a host, with a search begun."""
         lease = self._leases.get(leased_host(host))
         return lease is not None and lease.is_wished
+
+    def has_asked(self, host: str) -> bool:
+        """Whether a request was sent to a host since this worker has its lease."""
+        lease = self._leases.get(leased_host(host))
+        return lease is not None and lease.sent is not None
 
     def has(self, host: str) -> None:
         """A script has given this worker the lease of a host."""
@@ -127,7 +130,7 @@ class HostLeases:
                 elif monotonic() - asked < self._seconds:
                     await _pass(lease, delay)
                     if not lease.is_lost:
-                        lease.sent = monotonic()
+                        lease.sent, lease.delay = monotonic(), delay
                         return
 
     def sent(self, host: str) -> None:
@@ -136,25 +139,19 @@ class HostLeases:
         if lease and lease.sent is not None:
             lease.sent = monotonic()
 
-    def use(self, host: str, user: Hashable) -> None:
-        """Somebody, say a search, needs the lease of a host for now."""
-        self._leases.setdefault(leased_host(host), _Lease(is_lost=True)).users.add(user)
+    def slow_down(self, host: str, delay: float) -> None:
+        """A host wants more time between two requests than was known at the last one."""
+        if lease := self._leases.get(leased_host(host)):
+            lease.delay = max(lease.delay, delay)
 
-    def leave(self, user: Hashable) -> list[str]:
-        """Somebody needs none any more: the hosts that are not needed by anybody else."""
-        left = [name for name, lease in self._leases.items() if user in lease.users]
-        for name in left:
-            self._leases[name].users.discard(user)
-        return [name for name in left if not self._leases[name].users]
-
-    async def release(self, host: str, delay: float = 0) -> None:
-        """Let others ask a host: they keep to the pace, *delay* being what is known of it now."""
+    async def release(self, host: str) -> None:
+        """Let others ask a host; they keep to the pace."""
         name = leased_host(host)
         lease = self._leases.pop(name, None)
         if lease and not lease.is_lost:
             lease.is_lost = True  # for those who wait for their turn
             ago = -1 if lease.sent is None else math.floor(1000 * (monotonic() - lease.sent))
-            arguments = self._worker, ago, math.ceil(1000 * delay)
+            arguments = self._worker, ago, math.ceil(1000 * lease.delay)
             # Who wants it again waits: on two connections, the second might overtake the first.
             left = self._leaving[name] = asyncio.get_running_loop().create_future()
             try:
@@ -193,5 +190,5 @@ class HostLeases:
 
 async def _pass(lease: _Lease, delay: float) -> None:
     """Let the delay pass, by this clock: what Redis knows of the last request may be too early."""
-    while lease.sent is not None and (rest := lease.sent + delay - monotonic()) > 0:
+    while lease.sent is not None and (rest := lease.sent + delay - monotonic()) > 0:  # noqa: ASYNC110 - time has to pass
         await asyncio.sleep(rest)
