@@ -117,6 +117,7 @@ def run_fleet(
         "TPLSPIDER_QUEUE": redis.url,
         "TPLSPIDER_CLAIM_SECONDS": "3",
         "TPLSPIDER_LEASE_WAIT": "2",
+        "TPLSPIDER_SEARCHES": "3",  # so that every worker has some
         **(settings or {}),
     }
     command = [sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aqueue={QUEUE}"]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from tplspider.crawl.config import Config
     from tplspider.crawl.fleet.leases import HostLeases
     from tplspider.search.session import SearchSession
 
@@ -42,14 +43,11 @@ logger = logging.getLogger(__name__)
 class Worker(Protocol):
     """What the gate needs of a worker."""
 
+    config: Config
     leases: HostLeases
 
-    @property
-    def lease_wait(self) -> float:
-        """The longest time that a search waits for the lease of one more host, in seconds."""
-
     def use(self, session: SearchSession, host: str) -> None:
-        """A search asks a host, whose lease is there."""
+        """A search is going to ask a host, whose lease it needs until it is over."""
 
     def park_search(self, session: SearchSession, host: str) -> None:
         """Drop a search, and let its entry wait until the host is free."""
@@ -122,8 +120,9 @@ class FleetGate:
             return
         session, host = found
         leases = self._worker.leases
+        self._worker.use(session, host)
         if host not in leases:
-            until = self._wants(session, host) + self._worker.lease_wait
+            until = self._wants(session, host) + self._worker.config.lease_wait
             try:
                 with self._stopped_clock(session):
                     has_lease = await leases.wait_for(host, max(0, until - monotonic()))
@@ -131,8 +130,7 @@ class FleetGate:
                 await self._fail(error)
             if not has_lease:
                 await self._park(session, host, f"{host} is asked by another worker")
-        self._wanted.get(session, {}).pop(host, None)
-        self._worker.use(session, host)
+        self._wanted.get(session, {}).pop(leased_host(host), None)
 
     async def _download(
         self, request: Request, start_download: Callable[[Request], Awaitable[Response]]
