@@ -46,7 +46,7 @@ class Job:
 def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     """Open the journal of a crawl that begins or goes on, and let Scrapy write its feeds."""
     settings = crawler.settings
-    folder = job_folder(settings)
+    folder = job_folder(settings, queue=arguments.queue)
     _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
     journal = Journal.open(folder, sync=Config.of(settings).sync)
@@ -62,7 +62,7 @@ def check_job(
     settings: BaseSettings, spider: Spider, arguments: Arguments, *, printed: str = ""
 ) -> None:
     """Raise ValueError, in one line, when a crawl cannot write its outputs or go on."""
-    folder = job_folder(settings)
+    folder = job_folder(settings, queue=arguments.queue)
     journal = folder and folder / NAME
     plan = plan_outputs(settings, arguments, spider, printed=printed, journal=journal)
     if folder:
@@ -77,11 +77,13 @@ def check_job(
         Journal.check(folder, _description(arguments, plan), plan.files)
 
 
-def job_folder(settings: BaseSettings) -> Path | None:
-    """The folder that JOBDIR names; None without one."""
+def job_folder(settings: BaseSettings, *, queue: str = "") -> Path | None:
+    """The folder that JOBDIR names; None without one. ValueError if there is a *queue* as well."""
     name = settings.get("JOBDIR")
     if not name or is_of_scrapyd(str(name), "jobs_dir"):
         return None
+    if queue:
+        raise ValueError(f"queue={queue!r} with JOBDIR: what is done, the queue itself knows")
     config = Config.of(settings)
     label = f"JOBDIR={str(name)!r}"
     return argument_path(label, str(name), confine=config.confine, folder=config.feeds_dir)
