@@ -11,6 +11,7 @@ from tplspider.crawl.batch.background import is_stream
 from tplspider.crawl.batch.journal import Journal
 from tplspider.crawl.batch.journal_file import NAME
 from tplspider.crawl.config import PRIORITY, Config
+from tplspider.crawl.fleet.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.outputs.confined import argument_path, is_of_scrapyd
 from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.resumable import describe
@@ -49,7 +50,8 @@ def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     folder = job_folder(settings, queue=arguments.queue)
     _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
-    journal = Journal.open(folder, sync=Config.of(settings).sync)
+    kind = ForgetfulJournal if arguments.queue else Journal
+    journal = kind.open(folder, sync=Config.of(settings).sync)
     if folder:
         journal.bind(_description(arguments, plan))
         journal.feeds.start(plan.files)

@@ -55,7 +55,7 @@ def search_many(
     ):
         why = "inputs: expected an iterable of addresses, or of mappings with a 'url'"
         raise ValueError(why)  # noqa: TRY004 - like all that is wrong here
-    for name in ("url", "urls", "column"):
+    for name in ("url", "urls", "column", "queue", "forever"):
         if name in arguments:
             raise ValueError(f"{name}: the key pages are given as inputs")
     crawl = _Crawl(inputs, _settings(settings), arguments)
@@ -153,7 +153,7 @@ class _Crawl:
         tracker.cancel_search(self._crawler.spider, session)  # type: ignore[arg-type]  # ours
         return True
 
-    def _take(self, answer: SearchAnswer) -> None:
+    def _take(self, answer: SearchAnswer, _: str) -> None:
         own = self._inputs.own(answer.summary.line)
         self._box.put_nowait(replace(answer, summary=replace(answer.summary, input=own)))
 
