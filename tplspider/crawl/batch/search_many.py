@@ -153,7 +153,7 @@ class _Crawl:
         tracker.cancel_search(self._crawler.spider, session)  # type: ignore[arg-type]  # ours
         return True
 
-    def _take(self, answer: SearchAnswer, _: str) -> None:
+    def _take(self, answer: SearchAnswer) -> None:
         own = self._inputs.own(answer.summary.line)
         self._box.put_nowait(replace(answer, summary=replace(answer.summary, input=own)))
 

@@ -71,11 +71,11 @@ class Searches:
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
-        take_answer = spider.take_answer
         if fleet:
-            fleet.searches, take_answer = self, fleet.take_answer
-        if take_answer:
-            AnswerMaker(spider.crawler, self._desk, take_answer)
+            fleet.searches = self
+            AnswerMaker(spider.crawler, self._desk, fleet.take_answer)
+        elif take := spider.take_answer:
+            AnswerMaker(spider.crawler, self._desk, lambda answer, _: take(answer))
         if job.plan.report:
             # Here and not above: the engine that writes it is not imported for those who want none.
             from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
