@@ -177,10 +177,10 @@ class CliqueTracker:
         Where the crawl can go on another time, they are left to that time.
         """
         spider.page_output.hurry()
+        spider.searches.end()
         for session in list(spider.sessions.values()):
             if spider.searches.can_go_on and session.phase != "over":
-                self._cancel(session)
-                spider.searches.settle(session)
+                spider.searches.drop(session)
             else:
                 self._start_early_end(spider, session, reason)
         for results in list(self._early.values()):
