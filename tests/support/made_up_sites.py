@@ -93,6 +93,10 @@ def answer(host: str, path: str) -> Answer:
         pages, port = made_up_site(COMMON).pages, host.partition(":")[2]
         to = f"http://common-{COMMON}.test:{port}{pages[number % len(pages)]}"
         return Answer(302, {"Location": to}, b"")
+    if host.startswith("swap-") and path == "/":
+        port, other = host.partition(":")[2], number ^ 1
+        to = f"http://swap-{other}.test:{port}{made_up_site(other).articles[0]}"
+        return Answer(302, {"Location": to}, b"")
     site = made_up_site(number)
     if path == "/robots.txt":
         rules = "".join(f"Disallow: /closed-{place}/\n" for place in range(site.rules))

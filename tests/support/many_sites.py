@@ -2,7 +2,8 @@
 
 ``site-N.test`` answers at once, ``late-N.test`` after 5 seconds, ``hang-N.test`` never, and the
 robots.txt of ``delay-N.test`` asks for a Crawl-delay of 10 seconds. ``busy-N.test`` answers the
-first request for each of its pages with 503, and all of ``moved-N.test`` redirects to one host.
+first request for each of its pages with 503. All of ``moved-N.test`` redirects to one host, and the
+first pages of ``swap-0.test`` and ``swap-1.test`` (2 and 3 ...) to the other of the two.
 """
 
 from __future__ import annotations

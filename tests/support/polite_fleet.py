@@ -20,6 +20,7 @@ from tests.support.send_log import sent_requests
 from tplspider.crawl.fleet.keys import leased_host
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.support.many_sites import Asked
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 QUEUE = "polite"
 DELAY = 1.0  # seconds between two requests to a host
-_SLOWEST = 600.0  # seconds
+_SLOWEST = 3600.0  # seconds
 _LATE = 0.2  # seconds from a worker to the server, if the machine is not busy
 
 
@@ -98,16 +99,8 @@ def polite_key_pages(server: ManySites, hosts: int, seed: int = 0) -> list[str]:
     return urls
 
 
-def run_fleet(
-    folder: Path,
-    redis: RedisServer,
-    *,
-    hosts: int,
-    workers: int,
-    kills: int = 1,
-    settings: dict[str, str] | None = None,
-) -> Politeness:
-    """Let a fleet search, and kill so many workers on the way; others take their places."""
+def worker_command(folder: Path, redis: RedisServer, settings: dict[str, str]) -> list[str]:
+    """A worker as a person would start it."""
     options = {
         **SETTINGS,
         "DOWNLOAD_DELAY": str(DELAY),
@@ -118,20 +111,33 @@ def run_fleet(
         "TPLSPIDER_CLAIM_SECONDS": "3",
         "TPLSPIDER_LEASE_WAIT": "2",
         "TPLSPIDER_SEARCHES": "3",  # so that every worker has some
-        **(settings or {}),
+        **settings,
     }
     command = [sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aqueue={QUEUE}"]
-    command += ["-an=2", *(f"-s{name}={value}" for name, value in options.items())]
+    return [*command, "-an=2", *(f"-s{name}={value}" for name, value in options.items())]
+
+
+def run_fleet(
+    folder: Path,
+    redis: RedisServer,
+    key_pages: Callable[[ManySites], list[str]],
+    *,
+    workers: int,
+    kills: int = 1,
+    settings: dict[str, str] | None = None,
+) -> Politeness:
+    """Let a fleet search, and kill so many workers on the way; others take their places."""
+    command = worker_command(folder, redis, settings or {})
     with ManySites(folder / "asked") as server, Redis(port=redis.port) as queue:
-        for url in polite_key_pages(server, hosts):
+        for url in key_pages(server):
             queue.xadd(QUEUE, {"url": url})
         began = monotonic()
-        running = [_start(command, folder, number) for number in range(workers)]
+        running = [start(command, folder, number) for number in range(workers)]
         victims = running[:kills]
         try:
             for number, victim in enumerate(victims):
                 _kill_at_work(victim, folder / "sent", 4 * (number + 1))
-                running.append(_start(command, folder, workers + number))
+                running.append(start(command, folder, workers + number))
             for process in running:
                 process.wait(_SLOWEST)
         finally:
@@ -155,7 +161,8 @@ def _log(folder: Path, number: int) -> str:
     return (folder / f"worker-{number}.log").read_text("utf-8")
 
 
-def _start(command: list[str], folder: Path, number: int) -> subprocess.Popen[bytes]:
+def start(command: list[str], folder: Path, number: int) -> subprocess.Popen[bytes]:
+    """Start the worker of a number, whose log is in *folder*."""
     with (folder / f"worker-{number}.log").open("wb") as log:
         return subprocess.Popen(command, cwd=PROJECT, stdout=log, stderr=log)
 

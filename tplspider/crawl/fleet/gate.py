@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals as scrapy_signals
@@ -33,27 +33,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tplspider.crawl.config import Config
-    from tplspider.crawl.fleet.leases import HostLeases
+    from tplspider.crawl.fleet.worker import FleetWorker
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
-
-
-class Worker(Protocol):
-    """What the gate needs of a worker."""
-
-    config: Config
-    leases: HostLeases
-
-    def use(self, session: SearchSession, host: str) -> None:
-        """A search is going to ask a host, whose lease it needs until it is over."""
-
-    def park_search(self, session: SearchSession, host: str) -> None:
-        """Drop a search, and let its entry wait until the host is free."""
-
-    def fail(self, error: Exception) -> None:
-        """There is something wrong with the queue: end the crawl."""
 
 
 class FleetGate:
@@ -74,7 +57,7 @@ class FleetGate:
     is dropped, and another worker gets to answer the key page.
     """
 
-    def __init__(self, crawler: Crawler, worker: Worker) -> None:
+    def __init__(self, crawler: Crawler, worker: FleetWorker) -> None:
         self._crawler = crawler
         self._worker = worker
         # Since when searches have wanted hosts that they did not have.

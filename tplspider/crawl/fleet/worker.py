@@ -70,8 +70,8 @@ class FleetWorker:
         self.is_done = False  # there was nothing left in the queue
         self.kept = monotonic()  # when the queue last had a sign of life
         self._intake = Intake(self)
-        self._deliveries = Deliveries(self.link, self.keys, self._delivered, self._fail)
-        self._tasks = GuardedTasks(self._fail)
+        self._deliveries = Deliveries(self.link, self.keys, self._delivered, self.fail)
+        self._tasks = GuardedTasks(self.fail)
         self.leaving = Leaving(self, self._tasks)
         self._alive: asyncio.Task[None] | None = None
         self._is_faulty = False
@@ -235,7 +235,7 @@ class FleetWorker:
         if not self._is_lost:
             self.leaving.give_back(ids)
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         """End the crawl, with one line that says why."""
         self._is_lost = self._is_lost or isinstance(error, QueueLostError)
         if self._is_faulty:
