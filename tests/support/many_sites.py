@@ -4,6 +4,7 @@
 robots.txt of ``delay-N.test`` asks for a Crawl-delay of 10 seconds. ``busy-N.test`` answers the
 first request for each of its pages with 503. All of ``moved-N.test`` redirects to one host, and the
 first pages of ``swap-0.test`` and ``swap-1.test`` (2 and 3 ...) to the other of the two.
+``drops-N.test`` answers once on each connection, without telling.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, log: IO[str] | None, known: set[str]) -> None:
         self._log = log
         self._known = known  # addresses that were asked for
+        self._count = 0
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -104,7 +106,11 @@ class _Connection(asyncio.Protocol):
         host = headers.get("host", "")
         if self._log:
             print(time.monotonic(), host.partition(":")[0], path, file=self._log)
+        self._count += 1
         if host.startswith("hang-"):
+            return
+        if host.startswith("drops-") and self._count > 1:
+            self._transport.abort()
             return
         if host.startswith("busy-") and path != "/robots.txt" and host + path not in self._known:
             self._known.add(host + path)

@@ -61,9 +61,11 @@ class Politeness:
             ways[each.host, each.path].append(each.at)
         times = []
         for one in self.asked:
-            began = [at for at in ways[one.host, one.path] if at <= one.at]
-            late = bool(began) and one.at - began[-1] > _LATE
-            times.append((began[-1] if late else one.at, one.host))
+            began = max((at for at in ways[one.host, one.path] if at <= one.at), default=None)
+            if began is not None:  # else a connection was dropped, and it was sent once more
+                ways[one.host, one.path].remove(began)
+            is_late = began is not None and one.at - began > _LATE
+            times.append((began if began and is_late else one.at, one.host))
         return _gaps(times)
 
     @property
@@ -85,11 +87,12 @@ def _gaps(times: list[tuple[float, str]]) -> list[tuple[float, str]]:
 def polite_key_pages(server: ManySites, hosts: int, seed: int = 0) -> list[str]:
     """Key pages of so many hosts, two of each.
 
-    Some hosts redirect to one common host, some make us try again, and some go by ``www.`` as well.
+    Some hosts redirect to one common host, some make us try again or drop connections that are
+    used again, and some go by ``www.`` as well.
     """
     urls = []
     for number in range(100, 100 + hosts):
-        kind = {0: "moved", 1: "moved", 2: "busy", 3: "www"}.get(number % 6, "site")
+        kind = {0: "moved", 1: "moved", 2: "busy", 3: "www", 5: "drops"}.get(number % 6, "site")
         name = f"{kind}-{number}" if kind != "www" else f"site-{number}"
         first, second = made_up_site(number).pages[:2]
         urls += [server.url(name, first), server.url(name, second)]

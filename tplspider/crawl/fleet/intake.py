@@ -42,6 +42,7 @@ class Intake:
         self._worker = worker
         self._ready: deque[tuple[str, ListLine | Unsearched]] = deque()  # with ids of entries
         self._undecided: deque[QueueEntry] = deque()
+        self._led_to: dict[str, str] = {}  # hosts that undecided entries have waited for
         self.loose: set[str] = set()  # ids of entries that nothing is decided about
         self._in_vain: set[str] = set()  # hosts of which only searches wait that are open already
         self._changed, self._came = asyncio.Event(), asyncio.Event()
@@ -158,12 +159,14 @@ class Intake:
         fresh = [each for each in found if each[0].decode() not in known]
         self._worker.count("taken", len(fresh))
         self.loose.update(each[0].decode() for each in fresh)
+        self._led_to |= {each[0].decode(): each[3].decode() for each in fresh if len(each) > 3}
         # An entry that is not for us to understand ends the worker, and all are given back.
         self._undecided += [QueueEntry.read(each[0], each[1], each[2]) for each in fresh]
 
     async def _decide(self, entry: QueueEntry) -> None:
         """Search from an entry, answer it without a search, or put it aside."""
         worker, line = self._worker, entry.line_in_queue
+        led_to = self._led_to.pop(entry.id, "")
         try:
             page = key_page_of_line(line, worker.options)
         except ValueError:  # whoever reads the line finds it, and answers
@@ -180,6 +183,8 @@ class Intake:
             self._in_vain.add(host)
         elif self._has_room(host) and await worker.leases.take(host):
             self._give(entry, line, page.search_id, host)
+            if led_to:  # its key page redirects there: the search is not to wait for it again
+                worker.in_hand.use(page.search_id, led_to)
             return
         await worker.leaving.park(entry.id, host)
 
