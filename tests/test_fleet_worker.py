@@ -71,7 +71,7 @@ def test_one_worker_answers_as_the_crawl_of_a_list_does(
         assert fleet.end_of(worker) == 0, fleet.log(worker)
         answers = fleet.answers()
         assert fleet.left == 0
-        assert not [key for key in fleet.redis.keys() if key.startswith(b"tplspider:lease")]
+        assert not [key for key in fleet.keys if key.startswith(b"tplspider:lease")]
         assert fleet.redis.hlen(f"{QUEUE}:workers") == 0
         assert fleet.redis.hget(f"{QUEUE}:facts", "done") == b"40"
     listed = {key_of(row): told(row) for row in rows_of(summary)}
@@ -137,7 +137,7 @@ def test_what_a_stopped_worker_had_is_given_back_at_once(
             (b"returned", 0)
         ] * 3
         assert "Given back to the queue: 3 key pages" in fleet.log(stopped)
-        assert [key for key in fleet.redis.keys() if b"lease" in key] == []
+        assert [key for key in fleet.keys if b"lease" in key] == []
         other = fleet.start("-aforever=1")
         fleet.until(lambda: [*fleet.in_work().values()] == [1, 1, 1])
         other.send_signal(signal.SIGINT)
@@ -156,7 +156,7 @@ def test_a_key_page_that_kills_its_workers_is_given_up(
     }
     with Fleet(server, tmp_path, **settings) as fleet:
         fleet.put([poison, *({"id": n, "url": sites.url(f"site-{n}")} for n in range(2, 9))])
-        statuses = []
+        statuses: list[int] = []
         while fleet.left and len(statuses) < 8:
             statuses.append(fleet.end_of(fleet.start()))
         assert statuses == [-signal.SIGKILL] * 3 + [0]
@@ -211,7 +211,7 @@ def test_an_entry_of_a_later_version_is_left_to_others(
             row["times_delivered"]
             for row in fleet.redis.xpending_range(QUEUE, "tplspider", "-", "+", 10)
         } == {0}
-        errors = [line for line in fleet.log(worker).splitlines() if "ERROR" in line]
+        errors = [line for line in fleet.log(worker).splitlines() if "] ERROR: " in line]
         assert len(errors) == 1
         assert "an entry of version 99" in errors[0]
 

@@ -31,7 +31,7 @@ class Fleet:
     """A queue, and the workers that a test starts; none of them outlives the ``with`` block."""
 
     def __init__(self, server: RedisServer, folder: Path, **settings: object) -> None:
-        self.redis: redis.Redis = redis.Redis.from_url(server.url, socket_timeout=30)
+        self.redis: Any = redis.Redis.from_url(server.url, socket_timeout=30)
         self._folder = folder
         self._settings = {"TPLSPIDER_QUEUE": server.url, "LOG_LEVEL": "INFO", **settings}
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -83,12 +83,18 @@ class Fleet:
             sleep(0.05)
 
     @property
+    def keys(self) -> list[bytes]:
+        """All that Redis has."""
+        return list(self.redis.keys())
+
+    @property
     def left(self) -> int:
-        return self.redis.xlen(QUEUE)
+        """How many entries are not answered."""
+        return int(self.redis.xlen(QUEUE))
 
     @property
     def answered(self) -> int:
-        return self.redis.xlen(f"{QUEUE}:results")
+        return int(self.redis.xlen(f"{QUEUE}:results"))
 
     def in_work(self) -> dict[str, int]:
         """How many times each entry in work was delivered, by its id."""
