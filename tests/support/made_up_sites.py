@@ -31,6 +31,7 @@ _SENTENCES = [
     f"{' '.join(_random.choices(_WORDS, k=_random.randint(6, 14))).capitalize()}."
     for _ in range(400)
 ]
+COMMON = 7  # the number of the site that all ``moved-N.test`` redirect to, each to a page of it
 ROBOTS_TXT = "User-agent: *\nDisallow: /private/\n"
 
 
@@ -88,6 +89,14 @@ def answer(host: str, path: str) -> Answer:
     number = number_of(host)
     if number is None:
         return Answer(404, {}, b"")
+    if host.startswith("moved-") and path != "/robots.txt":
+        pages, port = made_up_site(COMMON).pages, host.partition(":")[2]
+        to = f"http://common-{COMMON}.test:{port}{pages[number % len(pages)]}"
+        return Answer(302, {"Location": to}, b"")
+    if host.startswith("swap-") and path == "/":
+        port, other = host.partition(":")[2], number ^ 1
+        to = f"http://swap-{other}.test:{port}{made_up_site(other).articles[0]}"
+        return Answer(302, {"Location": to}, b"")
     site = made_up_site(number)
     if path == "/robots.txt":
         rules = "".join(f"Disallow: /closed-{place}/\n" for place in range(site.rules))

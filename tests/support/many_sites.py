@@ -1,7 +1,10 @@
 """A server for made-up sites: one process on a free port of 127.0.0.1, which goes by the Host.
 
 ``site-N.test`` answers at once, ``late-N.test`` after 5 seconds, ``hang-N.test`` never, and the
-robots.txt of ``delay-N.test`` asks for a Crawl-delay of 10 seconds.
+robots.txt of ``delay-N.test`` asks for a Crawl-delay of 10 seconds. ``busy-N.test`` answers the
+first request for each of its pages with 503. All of ``moved-N.test`` redirects to one host, and the
+first pages of ``swap-0.test`` and ``swap-1.test`` (2 and 3 ...) to the other of the two.
+``drops-N.test`` answers once on each connection, without telling.
 """
 
 from __future__ import annotations
@@ -78,8 +81,10 @@ class ManySites:
 class _Connection(asyncio.Protocol):
     """One client. Its requests have no bodies, and the next one waits for an answer."""
 
-    def __init__(self, log: IO[str] | None) -> None:
+    def __init__(self, log: IO[str] | None, known: set[str]) -> None:
         self._log = log
+        self._known = known  # addresses that were asked for
+        self._count = 0
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -101,7 +106,15 @@ class _Connection(asyncio.Protocol):
         host = headers.get("host", "")
         if self._log:
             print(time.monotonic(), host.partition(":")[0], path, file=self._log)
+        self._count += 1
         if host.startswith("hang-"):
+            return
+        if host.startswith("drops-") and self._count > 1:
+            self._transport.abort()
+            return
+        if host.startswith("busy-") and path != "/robots.txt" and host + path not in self._known:
+            self._known.add(host + path)
+            self._transport.write(b"HTTP/1.1 503 -\r\nContent-Length: 0\r\n\r\n")
             return
         late = LATE if host.startswith("late-") else 0
         asyncio.get_running_loop().call_later(late, self._answer, host, path)
@@ -115,7 +128,8 @@ class _Connection(asyncio.Protocol):
 
 async def _serve(log: IO[str] | None) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(log), "127.0.0.1", 0, backlog=512)
+    known: set[str] = set()
+    server = await loop.create_server(lambda: _Connection(log, known), "127.0.0.1", 0, backlog=512)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.close()

@@ -108,6 +108,11 @@ class PageOutput:
         if self.wants_template or self._folder:
             self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
+    def drop(self, session: SearchSession) -> None:
+        """Let go of the pages of a search that has no end here."""
+        if kept := self._kept.pop(session.search_id, None):
+            kept.close()
+
     async def templates(
         self, session: SearchSession, *, hurried: bool = False
     ) -> list[PageTemplate]:

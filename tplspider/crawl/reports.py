@@ -104,7 +104,11 @@ class Reports:
         if session.search_id in self._ended:
             self._ended.discard(session.search_id)
             logger.warning("No report on %s: its summary was dropped", session.url)
-        self._summary = self._template = None
+        # One that was dropped leaves while the items of another come out.
+        if self._summary and self._summary.search_id == session.search_id:
+            self._summary = None
+        if self._template and self._template.search_id == session.search_id:
+            self._template = None
 
     async def close(self) -> None:
         """Make the index for the last time, and say where it all is."""

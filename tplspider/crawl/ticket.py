@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Mapping
 
     from scrapy import Request
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 META_KEY = "tplspider"  # Scrapy keeps what is in meta through redirects and retries
+PART_KEY = "tplspider_part"  # in the meta of what a page consists of, as a browser loads it
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -45,13 +46,18 @@ def ticket_for(request: Request) -> Ticket | None:
     return ticket if isinstance(ticket, Ticket) else ticket_of(request)
 
 
-def expected_ticket(request: Request | None, open_sessions: Container[str]) -> Ticket | None:
+def expected_ticket(
+    request: Request | None, open_sessions: Mapping[str, SearchSession]
+) -> Ticket | None:
     """The ticket of a request of ours, if somebody still waits for what it gives."""
     ticket = ticket_of(request) if request else None
     return ticket if ticket and is_expected(ticket, open_sessions) else None
 
 
-def is_expected(ticket: Ticket, open_sessions: Container[str]) -> bool:
-    """Whether the session of a ticket is open, by its id, and waits for what the ticket is for."""
+def is_expected(ticket: Ticket, open_sessions: Mapping[str, SearchSession]) -> bool:
+    """Whether the session of a ticket is open, and waits for what the ticket is for.
+
+    Another one may make the same search, where this one was dropped.
+    """
     session = ticket.session
-    return session.search_id in open_sessions and ticket.rank in session.awaited
+    return open_sessions.get(session.search_id) is session and ticket.rank in session.awaited

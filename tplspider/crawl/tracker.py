@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals as scrapy_signals
@@ -21,6 +22,7 @@ from tplspider.crawl.scrapy_private import (
     lead_close_through,
     process_item,
 )
+from tplspider.crawl.search_clock import SearchClocks
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
 from tplspider.search.ends import CANCELLED, MAX_SECONDS
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_OF_LIST = ""  # among the timers, beside those of searches by their ids
 _LOOKED_AFTER = 2.0  # seconds
 
 
@@ -55,7 +56,8 @@ class CliqueTracker:
         self.crawler = crawler
         self._finished: Deferred[None] | None = None  # of the crawl: fires when all is out
         self._early: dict[str, Deferred[None]] = {}  # the same, of searches that are ended early
-        self._timers: dict[str, CallLaterResult] = {}
+        self.clocks = SearchClocks()
+        self._look: CallLaterResult | None = None
         self._account = Account(crawler, many=False)
         for handler, signal in (
             (self.search_opened, signals.search_opened),
@@ -94,9 +96,8 @@ class CliqueTracker:
             level = logging.DEBUG if spider.searches.batch else logging.INFO
             logger.log(level, "The key page %s is taken for %s", session.requested_url, session.url)
         if seconds := session.options.max_seconds:
-            self._timers[session.search_id] = call_later(
-                seconds, self._out_of_time, spider, session
-            )
+            alarm = partial(self._out_of_time, spider, session)
+            self.clocks.start(session.search_id, seconds, alarm)
 
     def _look_after(self, spider: TemplateCandidatesSpider, *, rested: bool = False) -> None:
         """Notice from time to time what has vanished of a list: it is never idle before its end.
@@ -106,12 +107,12 @@ class CliqueTracker:
         rests = is_at_rest(self.crawler)
         if rested and rests:
             self._account_for_lost(spider)
-        again = call_later(_LOOKED_AFTER, lambda: self._look_after(spider, rested=rests))
-        self._timers[_OF_LIST] = again
+        self._look = call_later(_LOOKED_AFTER, lambda: self._look_after(spider, rested=rests))
 
     def spider_closed(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
+        self.clocks.end_all()
+        if self._look:
+            self._look.cancel()
 
     def search_started(self, session: SearchSession, links: int, unparsable: int) -> None:
         self._account.started(session, links, unparsable)
@@ -125,8 +126,7 @@ class CliqueTracker:
 
     def search_settled(self, session: SearchSession, spider: TemplateCandidatesSpider) -> None:
         """The items of a search are out: if it was the only one, the crawl is over."""
-        if timer := self._timers.pop(session.search_id, None):
-            timer.cancel()
+        self.clocks.end(session.search_id)
         if spider.searches.batch is None and self._finished is None and session.summary:
             close_spider(self.crawler, session.summary.reason)
 
@@ -167,7 +167,6 @@ class CliqueTracker:
         self._start_early_end(spider, session, CANCELLED)
 
     def _out_of_time(self, spider: TemplateCandidatesSpider, session: SearchSession) -> None:
-        self._timers.pop(session.search_id, None)
         if session.phase == "over":
             spider.page_output.hurry()
         self._start_early_end(spider, session, MAX_SECONDS)
@@ -178,10 +177,10 @@ class CliqueTracker:
         Where the crawl can go on another time, they are left to that time.
         """
         spider.page_output.hurry()
+        spider.searches.end()
         for session in list(spider.sessions.values()):
             if spider.searches.can_go_on and session.phase != "over":
-                self._cancel(session)
-                spider.searches.settle(session)
+                spider.searches.drop(session)
             else:
                 self._start_early_end(spider, session, reason)
         for results in list(self._early.values()):

@@ -48,7 +48,7 @@ class RequestsUnderWay:
         ticket = ticket_of(request)
         if ticket is None:
             return
-        if ticket.rank not in ticket.session.awaited:
+        if ticket.rank not in ticket.session.awaited or self._is_dropped(ticket.session):
             raise SearchOverError("the search is over")
         try:
             task = asyncio.current_task()
@@ -57,6 +57,11 @@ class RequestsUnderWay:
         if task is not None:
             self._tasks[task] = ticket.session
             task.add_done_callback(lambda done: self._tasks.pop(done, None))
+
+    def _is_dropped(self, session: SearchSession) -> bool:
+        """Whether a search that is not over was left to another day, or to somebody else."""
+        open_sessions = vars(self._crawler.spider).get("sessions")
+        return open_sessions is not None and open_sessions.get(session.search_id) is not session
 
     def cancel(self, session: SearchSession) -> None:
         """End all that is under way for a search that is over."""

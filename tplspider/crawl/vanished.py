@@ -56,7 +56,8 @@ class TicketOffice:
         noticed = self._noticed.setdefault(session, set())
         if rank not in session.awaited or rank in noticed or not is_open(self._crawler):
             return False
-        if session.search_id not in vars(self._crawler.spider).get("sessions", ()):
+        open_sessions = vars(self._crawler.spider).get("sessions", {})
+        if open_sessions.get(session.search_id) is not session:
             return False  # it is left to another day
         noticed.add(rank)
         what = "the key page" if rank is None else f"link #{rank}"

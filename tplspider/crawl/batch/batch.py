@@ -43,6 +43,11 @@ class Unsearched:
     why: str
     search_id: str = ""  # '' if there is not even one
 
+    @property
+    def label(self) -> str:
+        """What it is called in a log."""
+        return f"Entry {self.line.entry}" if self.line.entry else f"Line {self.line.number}"
+
 
 class Batch:
     """Reads lines as places become free, and gives the key pages to search from.
@@ -53,7 +58,7 @@ class Batch:
 
     def __init__(
         self,
-        lines: Iterable[ListLine] | AsyncIterable[ListLine],
+        lines: Iterable[ListLine] | AsyncIterable[ListLine | Unsearched],
         options: SearchOptions,
         journal: Journal,
         admission: Admission,
@@ -66,7 +71,7 @@ class Batch:
         self._admission = admission
         self._look_ahead = look_ahead
         self._is_live = isinstance(lines, AsyncIterable)
-        self._coming: asyncio.Future[ListLine | None] | None = None
+        self._coming: asyncio.Future[ListLine | Unsearched | None] | None = None
         self._freed: deque[str] = deque()  # what lines wait for that is free again
         self.has_lines = False
 
@@ -103,6 +108,9 @@ class Batch:
             self.has_lines = True
             yield page
         async for line in self._in_turn():
+            if isinstance(line, Unsearched):
+                await answer_unsearched(line)
+                continue
             try:
                 page = key_page_of_line(line, self._options)
             except ValueError as error:
@@ -113,7 +121,7 @@ class Batch:
             elif await self._has_entered(page, line):
                 yield page
 
-    async def _in_turn(self) -> AsyncIterator[ListLine]:
+    async def _in_turn(self) -> AsyncIterator[ListLine | Unsearched]:
         """The lines as there are places: first those that have waited for what is free now."""
         lines = self._read()
         at_end = False
@@ -125,12 +133,15 @@ class Batch:
             elif at_end or self._journal.parked >= self._look_ahead:
                 await self._admission.change()
             else:
-                line = await self._next(lines)
-                at_end = line is None
-                if line and line is not _NOT_YET:
+                found = await self._next(lines)
+                at_end = found is None
+                if found and found is not _NOT_YET:
                     self.has_lines = True
-                    if not self._journal.is_done(line.number, line.mark):
-                        yield line
+                    if isinstance(found, Unsearched) or not self._is_done(found):
+                        yield found
+
+    def _is_done(self, line: ListLine) -> bool:
+        return self._journal.is_done(line.number, line.mark)
 
     async def _has_entered(self, page: KeyPage, line: ListLine) -> bool:
         """Whether a search has a place now; if not, its line waits on disk."""
@@ -145,7 +156,9 @@ class Batch:
             await asyncio.sleep(_PAUSE)
         return False
 
-    async def _next(self, lines: AsyncIterator[ListLine]) -> ListLine | None:
+    async def _next(
+        self, lines: AsyncIterator[ListLine | Unsearched]
+    ) -> ListLine | Unsearched | None:
         """The next line, None at the end; _NOT_YET if there is room for others before it comes."""
         if not self._is_live:
             return await anext(lines, None)
@@ -189,7 +202,7 @@ class Batch:
             while len(self._admission):
                 await self._admission.change()
 
-    async def _read(self) -> AsyncIterator[ListLine]:
+    async def _read(self) -> AsyncIterator[ListLine | Unsearched]:
         if isinstance(self._lines, AsyncIterable):
             async for line in self._lines:
                 yield line

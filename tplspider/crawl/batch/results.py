@@ -49,8 +49,8 @@ class ResultDesk:
 
     So the rows of one search stand together in a feed, and between two searches nothing is half
     written: what the journal is told then holds. *settled* is called when a search is done with.
-    A *listener* is called with each summary whose items are out (all since the last call), and
-    whether the search was made before, for another line.
+    A *listener* is called with each summary whose items are out (all since the last call), whether
+    the search was made before, for another line, and the entry of a queue that it answers.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ResultDesk:
         self._pages = pages
         self._journal = journal
         self._settled = settled
-        self.listener: Callable[[CandidateSearch, bool], object] | None = None
+        self.listener: Callable[[CandidateSearch, bool, str], object] | None = None
         self._is_closed = False
         self._is_broken = False
         self.undone = 0  # searches, and lines, that are left to another start
@@ -141,7 +141,7 @@ class ResultDesk:
         elif end:
             self._commit([(page.line, page.mark)] if page.line else [], end, with_search=True)
             tally.take(end)
-            self._tell(_of_line(end, page))
+            self._tell(_of_line(end, page), page.entry)
         if end is None:
             count_lost(self._crawler)
         tally.spoilt.discard(page.search_id)
@@ -158,7 +158,7 @@ class ResultDesk:
             if await self._is_out(_of_line(end, page)):
                 self._commit([(page.line or 0, page.mark)], end, with_search=False)
                 tally_of(self._crawler).take(end, again=True)
-                self._tell(_of_line(end, page), repeated=True)
+                self._tell(_of_line(end, page), page.entry, repeated=True)
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
@@ -174,16 +174,16 @@ class ResultDesk:
             hint=line.why,
             search_id=line.search_id,
             requested_url=masked(str(line.line.values.get("url") or line.line.text)),
-            line=line.line.number,
+            line=line.line.number or None,
             input=line.line.input,
         )
-        logger.warning("Line %d (%s): %s", line.line.number, line.outcome, line.why)
+        logger.warning("%s (%s): %s", line.label, line.outcome, line.why)
         async with self._turn:
             if await self._is_out(end):
                 lines = [(line.line.number, line.line.mark)]
                 self._commit(lines, end, with_search=bool(line.search_id))
                 tally_of(self._crawler).take(end)
-                self._tell(end)
+                self._tell(end, line.line.entry)
 
     async def _is_out(self, end: CandidateSearch) -> bool:
         """Give a summary that no callback gives; whether it may be called done."""
@@ -196,11 +196,11 @@ class ResultDesk:
             return False
         return True
 
-    def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
+    def _tell(self, end: CandidateSearch, entry: str, *, repeated: bool = False) -> None:
         if self.listener is None:
             return
         try:
-            self.listener(end, repeated)
+            self.listener(end, repeated, entry)
         except Exception:  # somebody's: the others go on
             logger.exception("The answer to %s could not be taken", end.requested_url)
             count_lost(self._crawler)
@@ -243,4 +243,4 @@ def _of_line(end: CandidateSearch, page: KeyPage) -> CandidateSearch:
     """The summary of a search for one of the lines that ask for it."""
     if page.line is None:
         return end
-    return replace(end, line=page.line, input=dict(page.input) if page.input else None)
+    return replace(end, line=page.line or None, input=dict(page.input) if page.input else None)

@@ -13,7 +13,7 @@ from tplspider import signals
 from tplspider.crawl.batch.admission import Admission
 from tplspider.crawl.batch.answers import AnswerMaker
 from tplspider.crawl.batch.background import in_background, is_stream
-from tplspider.crawl.batch.batch import LOOK_AHEAD, Batch
+from tplspider.crawl.batch.batch import LOOK_AHEAD, Batch, Unsearched
 from tplspider.crawl.batch.journal_file import JOURNAL_FAULT, JournalError
 from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.batch.results import ResultDesk
@@ -24,6 +24,7 @@ from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.preflight import open_list_of, search_limits
 from tplspider.crawl.scrapy_private import close_spider
 from tplspider.crawl.tally import tally_of
+from tplspider.crawl.under_way import RequestsUnderWay
 from tplspider.profiles import is_own_project
 from tplspider.search.session import SearchSession
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tplspider.crawl.arguments import Arguments
     from tplspider.crawl.batch.job import Job
     from tplspider.crawl.batch.results import Item
+    from tplspider.crawl.fleet.worker import FleetWorker
     from tplspider.crawl.key_page import KeyPage
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -52,9 +54,14 @@ class Searches:
     """
 
     def __init__(
-        self, spider: TemplateCandidatesSpider, job: Job, batch: Batch | None = None
+        self,
+        spider: TemplateCandidatesSpider,
+        job: Job,
+        batch: Batch | None = None,
+        fleet: FleetWorker | None = None,
     ) -> None:
         self.batch = batch
+        self.fleet = fleet  # if the key pages come from a queue
         self.is_unwanted = False  # nobody is there any more to take answers
         self.is_stuck = False  # the same command would fail as well
         self.job = job
@@ -64,8 +71,11 @@ class Searches:
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
-        if spider.take_answer:
-            AnswerMaker(spider.crawler, self._desk, spider.take_answer)
+        if fleet:
+            fleet.searches = self
+            AnswerMaker(spider.crawler, self._desk, fleet.take_answer)
+        elif take := spider.take_answer:
+            AnswerMaker(spider.crawler, self._desk, lambda answer, _: take(answer))
         if job.plan.report:
             # Here and not above: the engine that writes it is not imported for those who want none.
             from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
@@ -83,9 +93,15 @@ class Searches:
         arguments, config = spider.arguments, Config.from_crawler(crawler)
         if arguments.url and not job.can_go_on:
             return cls(spider, job)
-        admission, look_ahead = Admission(config.searches), LOOK_AHEAD
-        lines: Iterable[ListLine] | AsyncIterable[ListLine]
-        if inputs := spider.inputs:
+        admission, look_ahead, fleet = Admission(config.searches), LOOK_AHEAD, None
+        lines: Iterable[ListLine] | AsyncIterable[ListLine | Unsearched]
+        if arguments.queue:
+            # Here and not above: not imported for those who have none.
+            from tplspider.crawl.fleet.worker import FleetWorker  # noqa: PLC0415 - as said
+
+            lines = fleet = FleetWorker(crawler, arguments)
+            fleet.admission = admission = Admission(config.searches, untaken=fleet.untaken)
+        elif inputs := spider.inputs:
             lines = inputs
             admission = Admission(config.searches, untaken=inputs.untaken)
             inputs.taken = admission.wake
@@ -105,12 +121,12 @@ class Searches:
                 logger.warning("Nothing is kept: give -O FILE for candidates, or -a summary=FILE")
         _make_room(crawler.settings, config.searches * config.in_flight)
         batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
-        return cls(spider, job, batch)
+        return cls(spider, job, batch, fleet)
 
     @property
     def can_go_on(self) -> bool:
         """Whether what is not done when the crawl is ended can be done another time."""
-        return self.job.can_go_on or self.is_unwanted
+        return self.job.can_go_on or self.is_unwanted or self.fleet is not None
 
     @property
     def is_busy(self) -> bool:
@@ -144,6 +160,7 @@ class Searches:
         pages = self.batch.key_pages(self._desk.answer_again, self._desk.answer_unsearched)
         try:
             await self._check_list()
+            tally_of(crawler).has_begun = self.fleet is not None
             async for page in pages:
                 tally_of(crawler).has_begun = True
                 yield self.open(page)
@@ -153,8 +170,9 @@ class Searches:
             count_lost(crawler)
             close_spider(crawler, JOURNAL_FAULT)
             return
-        tally_of(crawler).is_finished = not self._desk.undone
-        if not self.batch.has_lines and not self._spider.inputs:
+        is_at_end = self.fleet is None or self.fleet.is_done
+        tally_of(crawler).is_finished = is_at_end and not self._desk.undone
+        if not self.batch.has_lines and self._spider.arguments.urls:
             logger.error("urls=%r: no address in it", self._spider.arguments.urls)
             count_lost(crawler)
 
@@ -176,18 +194,35 @@ class Searches:
 
     def settle(self, session: SearchSession) -> None:
         """A search is done with: there is room for another one."""
-        if self.sessions.pop(session.search_id, None) is None:
+        if self.sessions.get(session.search_id) is not session:
             return
+        del self.sessions[session.search_id]
         del self._pages[session.search_id]
         if self.batch:
             self.batch.left(session.search_id)
         else:
             tally_of(self._spider.crawler).is_finished = True
+        if self.fleet:
+            self.fleet.settled(session)
         self._spider.crawler.signals.send_catch_log(
             signals.search_settled, spider=self._spider, session=session
         )
 
-    def close(self) -> None:
+    def drop(self, session: SearchSession) -> None:
+        """Let go of a search that is not over: it is made another time, or by somebody else."""
+        if session.phase == "over":
+            return
+        if under_way := self._spider.crawler.get_downloader_middleware(RequestsUnderWay):
+            under_way.cancel(session)
+        self._spider.page_output.drop(session)
+        self.settle(session)
+
+    def end(self) -> None:
+        """Somebody ends the crawl: no search begins any more."""
+        if self.fleet:
+            self.fleet.end()
+
+    async def close(self) -> None:
         """Nobody is to blame for this end; another crawl may have the journal."""
         self._desk.close()
         if self.batch:
@@ -195,6 +230,8 @@ class Searches:
         with suppress(JournalError):
             self.job.journal.forget_begun()
         self.job.journal.close()
+        if self.fleet:
+            await self.fleet.close()
 
 
 def _one_line(arguments: Arguments, requested_url: str) -> ListLine:

@@ -24,7 +24,7 @@ from scrapy.utils.datatypes import LocalCache
 from tplspider.crawl.browser.chromium import Chromium
 from tplspider.crawl.responses import web_page
 from tplspider.crawl.scrapy_private import download_without_pause
-from tplspider.crawl.ticket import META_KEY, ticket_of
+from tplspider.crawl.ticket import META_KEY, PART_KEY, ticket_of
 from tplspider.web.html import find_all, visible_text
 from tplspider.web.page import fingerprint
 from tplspider.web.page_faults import page_fault
@@ -143,7 +143,11 @@ class BrowserMiddleware:
         raise IgnoreRequest(f"{wanted.url}: max redirections reached")
 
     def _meta(self, wanted: Subresource, page: Response) -> dict[str, Any]:
-        meta: dict[str, Any] = {"dont_retry": True, "download_timeout": self.chromium.wait}
+        meta: dict[str, Any] = {
+            "dont_retry": True,
+            "download_timeout": self.chromium.wait,
+            PART_KEY: True,
+        }
         if urlsplit(wanted.url).netloc != urlsplit(page.url).netloc:
             # Another host would have to be asked for its robots.txt first; a browser does not. And
             # the page leads there as a redirect does: a public one not to private addresses.

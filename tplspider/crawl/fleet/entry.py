@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.batch.list_line import ListLine, faulty, line_with
@@ -58,6 +58,11 @@ class QueueEntry:
             fields.get("name") or name,
             fields,
         )
+
+    @property
+    def line_in_queue(self) -> ListLine:
+        """Its line, which knows its entry."""
+        return replace(self.line, entry=self.id)
 
     def again(self) -> str:
         """The fields of the next attempt, as JSON: what ``retry`` adds to the queue."""

@@ -46,7 +46,7 @@ class Link:
     def __init__(self, address: QueueAddress, patience: float) -> None:
         redis = _import_redis()
         self._address = address
-        self._patience = patience
+        self.patience = patience
         self._faults = redis.exceptions
         self.redis: Redis = redis.asyncio.Redis.from_url(
             address.url,
@@ -106,7 +106,7 @@ class Link:
                 if isinstance(error, faults.AuthenticationError):
                     raise QueueError(self._reason(error)) from None
                 self._say_away(error)
-                if monotonic() - began > self._patience:
+                if monotonic() - began > self.patience:
                     raise QueueLostError(
                         f"the queue at {self._address} has been away for"
                         f" {monotonic() - began:.0f} s: {self._reason(error)}"

@@ -1,0 +1,83 @@
+"""Whether a worker can work on a queue, before anything is requested: else one line says why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tplspider.crawl.batch.same_crawl import difference
+from tplspider.crawl.config import Config
+from tplspider.crawl.fleet.address import queue_address
+from tplspider.crawl.fleet.keys import GROUP, QueueKeys
+from tplspider.crawl.fleet.link import Link, QueueError
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from tplspider.crawl.arguments import Arguments
+
+_STREAM, _HASH, _SET = "stream", "hash", "set"
+
+
+def check_queue(arguments: Arguments, settings: BaseSettings) -> None:
+    """Raise ValueError, in one line, when there is no queue that a worker could work on."""
+
+    async def look() -> None:
+        # Whoever starts a worker wants to know at once: nothing is waited for.
+        link = await Link.open(queue_address(settings), patience=0)
+        try:
+            await begin_work(link, arguments, settings)
+        finally:
+            await link.close()
+
+    # In a thread: there may be an event loop in this one, and nobody's is touched.
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(asyncio.run, look()).result()
+        except QueueError as error:
+            raise ValueError(str(error)) from None
+
+
+async def begin_work(link: Link, arguments: Arguments, settings: BaseSettings) -> None:
+    """See to it that there is a queue, and that all its workers search with the same options."""
+    keys = QueueKeys(arguments.queue)
+    await check_types(link, keys)
+    await link.make_queue(keys.name)
+    mine = _options(arguments, Config.of(settings))
+    found = await link.run(
+        "agree",
+        [keys.name, keys.facts],
+        GROUP,
+        json.dumps(mine),
+        math.ceil(1000 * Config.of(settings).claim_seconds),
+    )
+    if differs := difference(json.loads(found), mine):
+        raise QueueError(
+            f"queue={keys.name!r}: {differs}: give what its other workers were given"
+            " (for single key pages, their entries can say it)"
+        )
+
+
+async def check_types(link: Link, keys: QueueKeys) -> None:
+    """Raise QueueError, in one line, for a name that somebody uses for something else."""
+    wanted = {keys.name: _STREAM, keys.results: _STREAM, keys.waiting: _SET} | dict.fromkeys(
+        (keys.failed, keys.facts, keys.files, keys.rate, keys.workers), _HASH
+    )
+    for key, kind in wanted.items():
+        found = (await link.call(partial(link.redis.type, key))).decode()
+        if found not in (kind, "none"):
+            raise QueueError(
+                f"queue={keys.name!r}: the key {key!r} in Redis is a {found} of somebody else's,"
+                f" and not a {kind}: give the queue another name"
+            )
+
+
+def _options(arguments: Arguments, config: Config) -> dict[str, str]:
+    """What answers depend on."""
+    given = {name: repr(value) for name, value in asdict(arguments.options).items()}
+    return {**given, "template": repr(config.template or bool(arguments.template))}
