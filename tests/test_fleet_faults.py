@@ -140,7 +140,7 @@ def test_no_memory_left(server: RedisServer, sites: ManySites, tmp_path: Path) -
         fleet.put([{"id": 0, "url": sites.url("late-0"), "n": 1}])
         fleet.put({"id": n, "url": sites.url(f"site-{n}")} for n in (1, 2))
         worker = fleet.start()
-        fleet.until(fleet.in_work)
+        fleet.until(lambda: any(b":lease:" in key for key in fleet.keys))
         fleet.redis.config_set("maxmemory", 1)
         fleet.until(lambda: "no memory left: no key page is taken" in fleet.log(worker))
         assert numbers(fleet) == [0]

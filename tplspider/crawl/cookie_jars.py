@@ -32,7 +32,8 @@ class SearchCookieJars:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         jars = cls(crawler)
-        crawler.signals.connect(jars.search_ended, signal=signals.search_ended)
+        for signal in (signals.search_ended, signals.search_settled):  # one may be dropped
+            crawler.signals.connect(jars.search_ended, signal=signal)
         return jars
 
     def process_request(self, request: Request) -> None:
