@@ -64,7 +64,7 @@ def test_no_redis_there(tmp_path: Path) -> None:
 
 def test_a_wrong_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with redis_server(tmp_path, "--requirepass", "geheim") as server:
-        assert "uthentication" in refusal(work(tmp_path, server.url))
+        assert "TPLSPIDER_QUEUE_PASSWORD" in refusal(work(tmp_path, server.url))
         monkeypatch.setenv("TPLSPIDER_QUEUE_PASSWORD", "falsch")
         line = refusal(work(tmp_path, server.url))
         assert "password" in line
@@ -135,16 +135,24 @@ def test_redis_stays_away(server: RedisServer, sites: ManySites, tmp_path: Path)
 
 
 def test_no_memory_left(server: RedisServer, sites: ManySites, tmp_path: Path) -> None:
-    with Fleet(server, tmp_path, TPLSPIDER_CLAIM_SECONDS=3) as fleet:
+    """What is found is still written, and nothing is taken."""
+    with Fleet(server, tmp_path, TPLSPIDER_SEARCHES=1) as fleet:
         fleet.put([{"id": 0, "url": sites.url("late-0"), "n": 1}])
+        fleet.put({"id": n, "url": sites.url(f"site-{n}")} for n in (1, 2))
         worker = fleet.start()
-        fleet.until(fleet.in_work)
-        fleet.put([{"id": 1, "url": sites.url("site-1")}, {"id": 2, "url": sites.url("site-2")}])
-        fleet.until(lambda: fleet.in_work or fleet.answered)
+        fleet.until(lambda: any(b":lease:" in key for key in fleet.keys))
         fleet.redis.config_set("maxmemory", 1)
         fleet.until(lambda: "no memory left: no key page is taken" in fleet.log(worker))
+        assert numbers(fleet) == [0]
+        assert not fleet.in_work()
         fleet.redis.config_set("maxmemory", 0)
         assert fleet.end_of(worker) == 0, fleet.log(worker)
         assert numbers(fleet) == [0, 1, 2]
         assert fleet.log(worker).count("no memory left") == 1
         assert "The queue has memory again" in fleet.log(worker)
+
+
+def test_without_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "redis.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert "a queue needs the package redis" in refusal(work(tmp_path, "redis://127.0.0.1:1/0"))

@@ -32,7 +32,7 @@ class SearchCookieJars:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         jars = cls(crawler)
-        for signal in (signals.search_ended, signals.search_settled):  # or was dropped
+        for signal in (signals.search_ended, signals.search_settled):  # one may be dropped
             crawler.signals.connect(jars.search_ended, signal=signal)
         return jars
 

@@ -71,8 +71,8 @@ class HostMemory:
         memory = cls(crawler)
         connect = crawler.signals.connect
         connect(memory.process_request, signal=scrapy_signals.request_reached_downloader)
-        connect(memory.search_ended, signal=signals.search_ended)
-        connect(memory.search_ended, signal=signals.search_settled)  # of one that was dropped
+        for signal in (signals.search_ended, signals.search_settled):  # one may be dropped
+            connect(memory.search_ended, signal=signal)
         connect(memory.spider_opened, signal=scrapy_signals.spider_opened)
         connect(memory.spider_closed, signal=scrapy_signals.spider_closed)
         return memory

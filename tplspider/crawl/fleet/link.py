@@ -8,6 +8,7 @@ from importlib.resources import files
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from tplspider.crawl.fleet.address import PASSWORD
 from tplspider.crawl.fleet.keys import GROUP
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SLOWEST = 10.0  # seconds for an answer: our scripts take a millisecond
+# What Redis says to those who have not named a password, by the way in which they came.
+_NO_PASSWORD = ("NOAUTH", "HELLO must be called", "Authentication required")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
@@ -133,6 +136,8 @@ class Link:
     def _reason(self, error: Exception) -> str:
         """One line, in which there is no password."""
         text = " ".join(str(error).split()) or type(error).__name__
+        if any(words in text for words in _NO_PASSWORD):
+            return f"it wants a password, which {PASSWORD} is to name"
         password = self._address.password
         return text.replace(password, "***") if password else text
 
