@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.status import queue_status
@@ -34,10 +35,9 @@ async def clear_queue(queue: OpenQueue, *, sure: bool, force: bool) -> str:
     await call(lambda: redis.unlink(*keys.types))
     cursor = 0
     while True:
-        cursor, found = await call(
-            lambda at=cursor: redis.scan(at, match=f"{keys.waiting}:*", count=_AT_ONCE)
-        )
+        scan = partial(redis.scan, cursor, match=f"{keys.waiting}:*", count=_AT_ONCE)
+        cursor, found = await call(scan)
         if found:
-            await call(lambda found=found: redis.unlink(*found))
+            await call(partial(redis.unlink, *found))
         if not cursor:
             return f"Queue {keys.name}: {what} deleted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.fleet.address import check_queue_name, queue_address
@@ -67,7 +68,7 @@ async def open_queue(settings: BaseSettings, name: str) -> AsyncIterator[OpenQue
 async def _check_types(link: Link, keys: QueueKeys) -> None:
     """Somebody else may use such names for something else: nothing of theirs is touched."""
     for key, expected in keys.types.items():
-        found = text(await link.call(lambda key=key: link.redis.type(key)))  # type: ignore[misc]
+        found = text(await link.call(partial(link.redis.type, key)))
         if found not in ("none", expected):
             raise QueueError(
                 f"queue {keys.name!r}: the key {key} is a {found} and not a {expected}:"

@@ -40,15 +40,13 @@ class Mark:
         """The mark as it stands in Redis; ValueError, in one line, if it cannot be read."""
         if not kept:
             return cls()
-        try:
-            version, lines, digest = kept.split(" ")
-            if int(version) > VERSION:
-                raise ValueError(f"{label}: it was put by a later version of tplspider")
-            return cls(int(lines), digest)
-        except (TypeError, ValueError) as error:
-            if label in str(error):
-                raise
-            raise ValueError(f"{label}: the queue's mark of it is damaged") from None
+        version, _, about = kept.partition(" ")
+        lines, _, digest = about.partition(" ")
+        if not (version.isdecimal() and lines.isdecimal() and digest):
+            raise ValueError(f"{label}: the queue's mark of it is damaged")
+        if int(version) > VERSION:
+            raise ValueError(f"{label}: it was put by a later version of tplspider")
+        return cls(int(lines), digest)
 
     def __str__(self) -> str:
         return f"{VERSION} {self.lines} {self.digest}" if self.lines else ""

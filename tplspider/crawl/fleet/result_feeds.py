@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
@@ -17,6 +16,7 @@ from tplspider.crawl.outputs.plan import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from scrapy.exporters import BaseItemExporter
     from scrapy.settings import BaseSettings

@@ -38,7 +38,8 @@ class Part:
 
 async def read_results(queue: OpenQueue, position: Position, *, rest: bool = False) -> Part:
     """The next answers. ValueError, in one line, if the stream is not the one that was read, or
-    if answers behind the position are gone: unless it is the *rest* that is wanted."""
+    if answers behind the position are gone: unless it is the *rest* that is wanted.
+    """
     keys = queue.keys
     began, added, length, first, deleted, end, found = await queue.link.run(
         "read", [keys.results, keys.facts], position.id, _AT_ONCE, _LARGEST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.link import QueueError, QueueFullError, QueueLostError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tplspider.crawl.fleet.open_queue import OpenQueue
 
 _AT_ONCE = 200
+_MOST = 1000  # parts of an entry: Lua has room for some thousand
 
 
 @dataclass(slots=True)
@@ -59,9 +61,8 @@ async def _put_back(queue: OpenQueue, done: Retried) -> None:
     redis, keys = queue.link.redis, queue.keys
     cursor = 0
     while True:
-        cursor, found = await queue.link.call(
-            lambda at=cursor: redis.hscan(keys.retrying, at, count=_AT_ONCE)
-        )
+        scan = partial(redis.hscan, keys.retrying, cursor, count=_AT_ONCE)
+        cursor, found = await queue.link.call(scan)
         pairs = list(found.items())
         for start in range(0, len(pairs), _AT_ONCE):
             records = pairs[start : start + _AT_ONCE]
@@ -78,11 +79,7 @@ def _json(record: bytes) -> str:
     try:
         fields = json.loads(record)
         pairs = [str(part) for pair in fields.items() for part in pair]
-        json.dumps(pairs).encode().decode("ascii")
     except (ValueError, AttributeError, RecursionError):
         return ""
     text = json.dumps([part.encode("utf-8", "replace").decode() for part in pairs])
     return text if pairs and len(pairs) <= _MOST else ""
-
-
-_MOST = 1000  # parts of an entry: Lua has room for some thousand

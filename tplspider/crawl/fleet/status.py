@@ -36,7 +36,8 @@ class Worker:
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
     """A queue at one moment. *waiting* are all without a worker, *for_hosts* those of them that
-    wait until nobody else asks their host."""
+    wait until nobody else asks their host.
+    """
 
     name: str
     waiting: int
