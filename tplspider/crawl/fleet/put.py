@@ -13,6 +13,7 @@ from tplspider.crawl.batch.key_list import STANDARD_INPUT, open_list
 from tplspider.crawl.fleet.entry import VERSION, put_fields
 from tplspider.crawl.fleet.link import QueueError, QueueFullError, QueueLostError
 from tplspider.crawl.fleet.open_queue import StoppedError, text
+from tplspider.crawl.outputs.names import without_password
 from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ async def put_list(queue: OpenQueue, name: str, column: str, label: str) -> Put:
     Raises ValueError, in one line, for a list that will not do, and StoppedError when it could not
     be put to its end.
     """
-    with open_list(name, column) as lines:
+    with _open(name, column) as lines:
+        lines.label = f"put {without_password(name)!r}"
         putting = _Putting(queue, lines, *_label(name, label))
         await queue.link.make_queue(queue.keys.name)
         try:
@@ -91,6 +93,15 @@ async def put_list(queue: OpenQueue, name: str, column: str, label: str) -> Put:
             told = f"{lines.label}: {lines.broken}: {putting.count}"
             raise StoppedError(f"{told}: {_GO_ON}" if putting.is_kept else told)
         return putting.count
+
+
+def _open(name: str, column: str) -> KeyList:
+    """The list, whose faults are told in the words of this command."""
+    try:
+        return open_list(name, column)
+    except ValueError as error:
+        told = str(error).replace("-a column=NAME", "--column NAME")
+        raise ValueError(f"put {told.removeprefix('urls=')}") from None
 
 
 def _label(name: str, label: str) -> tuple[str, bool]:
