@@ -138,7 +138,8 @@ def test_attempts_and_the_final_ones(queue: FleetQueue, tmp_path: Path) -> None:
     out, _ = waiting.communicate(timeout=60)
     assert (waiting.returncode, out) == (0, "4 results written\n")
     standing = {int(row["line"]): (row["attempt"], row["key_outcome"]) for row in rows(ends)}
-    assert standing == {1: ("2", "ok"), 2: ("2", "dns"), 3: ("1", "ok"), 4: ("1", "ok")}
+    assert {standing.pop(1), standing.pop(2)} == {("2", "ok"), ("2", "dns")}
+    assert standing == {3: ("1", "ok"), 4: ("1", "ok")}
     assert len(rows(ends)) == 4
     assert final.read_text().count("<item>") == 6
     assert not list(tmp_path.glob("*.part"))

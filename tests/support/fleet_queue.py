@@ -144,6 +144,6 @@ def rows_of(entry: QueueEntry, outcome: str = "ok", *, search: str = "") -> byte
 
 
 def _pairs(fields: Any) -> list[tuple[bytes, bytes]]:
-    return (
-        list(fields.items()) if isinstance(fields, dict) else list(zip(fields[::2], fields[1::2]))
-    )
+    if isinstance(fields, dict):
+        return list(fields.items())
+    return list(zip(fields[::2], fields[1::2], strict=True))

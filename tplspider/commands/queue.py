@@ -50,10 +50,9 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        import asyncio
-
         from tplspider.crawl.exit_status import LOST
         from tplspider.crawl.fleet.actions import run_action
+        from tplspider.crawl.fleet.interrupted import run_until_interrupted
         from tplspider.crawl.fleet.link import QueueError, QueueLostError
         from tplspider.crawl.fleet.open_queue import StoppedError
         from tplspider.crawl.harmless_log import guard_log, harmless
@@ -63,7 +62,7 @@ class Command(ScrapyCommand):
         action = self._checked(args, opts)
         assert self.settings is not None
         try:
-            self.exitcode = asyncio.run(run_action(action, args[1:], opts, self.settings))
+            self.exitcode = run_until_interrupted(run_action(action, args[1:], opts, self.settings))
         except (StoppedError, QueueLostError) as error:
             print_error(f"scrapy queue: {harmless(str(error))}")
             self.exitcode = LOST
