@@ -43,7 +43,6 @@ def lines_put(queue: FleetQueue) -> list[int]:
     return [entry.line.number for entry in queue.entries()]
 
 
-@pytest.mark.quick
 def test_a_list_is_put_once_and_grows(queue: FleetQueue, tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text(urls(1200) + "\n# a comment\nno address\x1b[31m \n")
@@ -260,7 +259,6 @@ def samples(text: str) -> dict[str, float]:
     return found
 
 
-@pytest.mark.quick
 def test_status_metrics_retry_and_clear(queue: FleetQueue, tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text(urls(10))

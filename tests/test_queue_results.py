@@ -59,7 +59,6 @@ def refused(queue: FleetQueue, *arguments: object) -> str:
     return told.err
 
 
-@pytest.mark.quick
 def test_goes_on_from_where_it_stopped(queue: FleetQueue, tmp_path: Path) -> None:
     fill(queue, tmp_path, 300)
     found, ends, pages = (tmp_path / name for name in ("c.csv", "s.jl", "t.jl"))
@@ -122,7 +121,6 @@ def test_what_redis_forgot_and_was_told_again(queue: FleetQueue, tmp_path: Path)
     assert numbers(ends) == [1, 2]
 
 
-@pytest.mark.quick
 def test_attempts_and_the_final_ones(queue: FleetQueue, tmp_path: Path) -> None:
     fill(queue, tmp_path, 4)
     queue.answer(2, outcome="dns")
