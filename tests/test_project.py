@@ -89,7 +89,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, table1, template;"
+        "from tplspider.commands import crawl, demo, queue, report, table1, template;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

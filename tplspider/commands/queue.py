@@ -33,20 +33,35 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument_group(title="Queue").add_argument
-        add("-q", "--queue", metavar="NAME", default="tplspider", help="default: %(default)s")
-        add("--column", metavar="NAME", help="put: where the addresses are, if not in url")
-        add("--as", dest="label", metavar="NAME", help="put: by what name the list is known")
-        add("--watch", action="store_true", help="status: again and again, until Ctrl-C")
-        add("--metrics", action="store_true", help="status: for Prometheus")
-        add("-O", dest="candidates", metavar="FILE", help="results: the candidates (.jl or .csv)")
-        add("--summary", metavar="FILE", help="results: the summaries")
-        add("--template", metavar="FILE", help="results: the templates, if workers make them")
-        add("--final", action="store_true", help="results: wait for the end, last attempts only")
-        add("--follow", action="store_true", help="results: go on with what comes, until Ctrl-C")
-        add("--trim", action="store_true", help="results: delete in Redis what is on the disk")
-        add("--rest", action="store_true", help="results: although some were deleted unread")
-        add("--yes", action="store_true", help="clear: do it")
-        add("--force", action="store_true", help="clear: although workers are at it")
+        add(
+            "-q",
+            "--queue",
+            metavar="NAME",
+            default="tplspider",
+            help="the queue (tplspider if none is given)",
+        )
+        add("--column", metavar="NAME", help="for put, where the addresses are, if not in url")
+        add("--as", dest="label", metavar="NAME", help="for put, by what name the list is known")
+        add("--watch", action="store_true", help="for status, again and again, until Ctrl-C")
+        add("--metrics", action="store_true", help="for status, for Prometheus")
+        add(
+            "-O",
+            dest="candidates",
+            metavar="FILE",
+            help="for results, the candidates (.jl or .csv)",
+        )
+        add("--summary", metavar="FILE", help="for results, the summaries")
+        add("--template", metavar="FILE", help="for results, the templates, if workers make them")
+        add(
+            "--final", action="store_true", help="for results, wait for the end, last attempts only"
+        )
+        add(
+            "--follow", action="store_true", help="for results, go on with what comes, until Ctrl-C"
+        )
+        add("--trim", action="store_true", help="for results, delete in Redis what is on the disk")
+        add("--rest", action="store_true", help="for results, although some were deleted unread")
+        add("--yes", action="store_true", help="for clear, do it")
+        add("--force", action="store_true", help="for clear, although workers are at it")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
