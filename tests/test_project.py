@@ -17,7 +17,7 @@ from scrapy.utils.test import get_crawler
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-from tplspider.commands import demo, report, table1, template
+from tplspider.commands import demo, queue, report, table1, template
 from tplspider.moved import MOVED
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -66,7 +66,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [demo, report, table1, template], ids=lambda module: module.__name__
+    "command", [demo, queue, report, table1, template], ids=lambda module: module.__name__
 )
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrapy takes a line that ends in a colon for a heading, wherever the line was broken."""
@@ -89,7 +89,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, table1, template;"
+        "from tplspider.commands import crawl, demo, queue, report, table1, template;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

@@ -46,3 +46,8 @@ def print_json(row: Mapping[str, object]) -> OSError | None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return error
     return None
+
+
+def print_error(text: str) -> None:
+    """Print a line for a person beside the output."""
+    print(text, file=sys.stderr, flush=True)

@@ -49,16 +49,17 @@ class JournalError(OSError):
 class JournalFile:
     """A journal that is open: what SQLite says of it is a JournalError that starts with *label*."""
 
-    def __init__(self, connection: sqlite3.Connection, label: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, label: str, name: str = NAME) -> None:
         self.connection = connection
         self.label = label
+        self._name = name  # of the file
 
     def run(self, statement: str, values: tuple[object, ...] = ()) -> list[Any]:
         """One statement, which is a transaction of its own."""
         try:
             return self.connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise JournalError(f"{self.label}: {_fault(error)}") from error
+            raise JournalError(f"{self.label}: {_fault(error, self._name)}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -72,7 +73,7 @@ class JournalFile:
                 with suppress(sqlite3.Error):
                     self.connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error):
-                raise JournalError(f"{self.label}: {_fault(error)}") from error
+                raise JournalError(f"{self.label}: {_fault(error, self._name)}") from error
             raise
 
     def close(self) -> None:
@@ -95,13 +96,16 @@ def open_temporary() -> JournalFile:
     return JournalFile(connection, "temporary journal")
 
 
-def open_kept(folder: Path, *, sync: bool) -> JournalFile:
-    """The journal in *folder*, which is made if it is missing. ValueError says why not."""
+def open_kept(folder: Path, *, sync: bool, name: str = NAME, label: str = "") -> JournalFile:
+    """The journal in *folder*, which is made if it is missing. ValueError says why not.
+
+    That of something else than a crawl has another *name*, and a *label* for messages.
+    """
 
     def opened() -> sqlite3.Connection:
         try_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / NAME
+        path = folder / name
         if not os.path.lexists(path):
             _make(path)
         connection = _open(path)
@@ -117,7 +121,8 @@ def open_kept(folder: Path, *, sync: bool) -> JournalFile:
             raise
         return connection
 
-    return JournalFile(_told(folder, opened), _label_of(folder))
+    label = label or _label_of(folder)
+    return JournalFile(_told(label, opened, name), label, name)
 
 
 def look_into(folder: Path) -> JournalFile | None:
@@ -128,7 +133,7 @@ def look_into(folder: Path) -> JournalFile | None:
         path = folder / NAME
         return _open(path) if os.path.lexists(path) else None
 
-    connection = _told(folder, opened)
+    connection = _told(_label_of(folder), opened, NAME)
     return JournalFile(connection, _label_of(folder)) if connection else None
 
 
@@ -137,25 +142,25 @@ def reason(error: BaseException) -> str:
     return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
 
 
-def _told(folder: Path, opened: Callable[[], T]) -> T:
+def _told(label: str, opened: Callable[[], T], name: str) -> T:
     try:
         return opened()
     except ValueError as error:  # also of a name with a NUL
-        raise ValueError(f"{_label_of(folder)}: {error}") from None
+        raise ValueError(f"{label}: {error}") from None
     except sqlite3.Error as error:
-        raise ValueError(f"{_label_of(folder)}: {_fault(error)}") from None
+        raise ValueError(f"{label}: {_fault(error, name)}") from None
     except OSError as error:
-        raise ValueError(f"{_label_of(folder)}: cannot write to it ({reason(error)})") from None
+        raise ValueError(f"{label}: cannot write to it ({reason(error)})") from None
 
 
-def _fault(error: sqlite3.Error) -> str:
+def _fault(error: sqlite3.Error, name: str) -> str:
     """What is wrong with a journal, for a person."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return "another crawl is using it"
+        return f"another {'crawl' if name == NAME else 'command'} is using it"
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return f"{NAME} is damaged ({reason(error)})"
-    return f"{NAME} cannot be used ({reason(error)})"
+        return f"{name} is damaged ({reason(error)})"
+    return f"{name} cannot be used ({reason(error)})"
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -173,15 +178,15 @@ def _open(path: Path) -> sqlite3.Connection:
     The file is looked at by SQLite alone: whoever else opens and closes it lets its locks go.
     """
     if not path.is_file():
-        raise ValueError(f"{NAME} is not a file")
+        raise ValueError(f"{path.name} is not a file")
     if not path.stat().st_size:
-        raise ValueError(f"{NAME} is damaged (it is empty)")
+        raise ValueError(f"{path.name} is damaged (it is empty)")
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise ValueError(f"{NAME} is read-only")
+        raise ValueError(f"{path.name} is read-only")
     for attempt in range(_TRIES):
         connection = _connect(path, "rw")
         try:
-            _check(connection)
+            _check(connection, path.name)
         except BaseException as error:
             connection.close()
             # Two that start at the same moment may be in each other's way.
@@ -194,21 +199,21 @@ def _open(path: Path) -> sqlite3.Connection:
     raise AssertionError
 
 
-def _check(connection: sqlite3.Connection) -> None:
+def _check(connection: sqlite3.Connection, name: str) -> None:
     (kind,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if kind != _KIND:
-        raise ValueError(f"{NAME} is a file of another program")
+        raise ValueError(f"{name} is a file of another program")
     if version != VERSION:
         raise ValueError(
-            f"{NAME} is from another version of tplspider"
+            f"{name} is from another version of tplspider"
             f" (its tables have number {version}, and here it is {VERSION})"
         )
     connection.execute("BEGIN EXCLUSIVE")
     connection.execute("COMMIT")
     found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
-        raise ValueError(f"{NAME} is damaged ({reason(Exception(found))})")
+        raise ValueError(f"{name} is damaged ({reason(Exception(found))})")
 
 
 def _make(path: Path) -> None:
@@ -216,7 +221,7 @@ def _make(path: Path) -> None:
 
     The other name is locked as well, so of two that start at once one goes on.
     """
-    new = path.with_name(f"{NAME}.new")
+    new = path.with_name(f"{path.name}.new")
     with closing(_connect(new, "rwc")) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         if os.path.lexists(path):  # made by another while we came here
@@ -230,7 +235,7 @@ def _make(path: Path) -> None:
         connection.execute("COMMIT")
         new.chmod(0o600)  # there may be passwords in the lines that are in flight
         for ending in ("-journal", "-shm", "-wal"):  # of a journal that somebody has deleted
-            path.with_name(f"{NAME}{ending}").unlink(missing_ok=True)
+            path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
         new.rename(path)
     for folder in (path.parent, path.absolute().parent.parent):
         sync_to_disk(folder)

@@ -90,6 +90,11 @@ class KeyList:
             raise ValueError(f"{self.label}: {first.fault}")
         self._lines = chain([first], self._lines)
 
+    @property
+    def broken(self) -> str:
+        """Why the list could not be read to its end; '' if it could, or may still."""
+        return self._source.raws.broken
+
     def count(self) -> int | None:
         """How many lines there are, by a quick look through the file; None if it is a stream."""
         if self._path is None:

@@ -30,6 +30,11 @@ class QueueKeys:
         return f"{self.name}:failed"
 
     @property
+    def retrying(self) -> str:
+        """The hash of those of them that ``retry`` is about to put into the queue."""
+        return f"{self.name}:retrying"
+
+    @property
     def facts(self) -> str:
         """The hash of counts, and of what the workers have to agree on."""
         return f"{self.name}:facts"
@@ -53,6 +58,13 @@ class QueueKeys:
     def waiting(self) -> str:
         """The set of hosts that are waited for; that name, ``:`` and a host has the entries."""
         return f"{self.name}:waiting"
+
+    @property
+    def types(self) -> dict[str, str]:
+        """What each of these keys is in Redis, where it exists."""
+        hashes = (self.failed, self.retrying, self.facts, self.files, self.rate, self.workers)
+        streams = dict.fromkeys((self.name, self.results), "stream")
+        return {**streams, **dict.fromkeys(hashes, "hash"), self.waiting: "set"}
 
     def waiting_for(self, host: str) -> str:
         """The list of the entries that wait for a host."""

@@ -5,15 +5,18 @@
 -- Gives 1, or 0 if it was answered before, by this worker or another one.
 if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
 redis.call('XDEL', KEYS[1], ARGV[2])
-redis.call('XADD', KEYS[2], '*', 'v', ARGV[3], 'entry', ARGV[2], 'attempt', ARGV[4], 'rows', ARGV[5])
+redis.call('XADD', KEYS[2], '*', 'v', ARGV[3], 'entry', ARGV[2], 'name', ARGV[6],
+  'attempt', ARGV[4], 'rows', ARGV[5])
 if ARGV[7] == '' then
   redis.call('HDEL', KEYS[3], ARGV[6])
 else
   redis.call('HSET', KEYS[3], ARGV[6], ARGV[7])
 end
+local time = redis.call('TIME')
+redis.call('HSETNX', KEYS[4], 'began', time[1] .. '.' .. time[2]) -- tells these results from others
 redis.call('HINCRBY', KEYS[4], 'done', 1)
 redis.call('HINCRBY', KEYS[4], 'given_up', ARGV[8])
-local minute = math.floor(tonumber(redis.call('TIME')[1]) / 60)
+local minute = math.floor(tonumber(time[1]) / 60)
 redis.call('HINCRBY', KEYS[5], minute, 1)
 redis.call('EXPIRE', KEYS[5], 3600)
 for _, kept in ipairs(redis.call('HKEYS', KEYS[5])) do

@@ -1,0 +1,41 @@
+"""Ctrl-C in a command that waits for Redis: it ends, whatever it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+T = TypeVar("T")
+
+_AGAIN = 0.2  # seconds
+
+
+def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
+    """What *work* gives; KeyboardInterrupt if Ctrl-C ended it.
+
+    A task that is cancelled once may not notice: in Python 3.11 the end of a timeout can swallow
+    it. So it is told until it listens.
+    """
+
+    async def run() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def stop() -> None:
+            if not task.done():
+                task.cancel()
+                loop.call_later(_AGAIN, stop)
+
+        with suppress(NotImplementedError):  # Windows: then asyncio's own way has to do
+            loop.add_signal_handler(signal.SIGINT, stop)
+        return await task
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
