@@ -104,7 +104,7 @@ def test_odd_pages(html: str, words: str) -> None:
 
 SWALLOWING = {
     "svg": "<svg><circle r=1><p>AFTER1</p><g>AFTER2</g><div>AFTER3</div>",
-    "svg in svg": "<svg><g><svg><path><h1>AFTER1</h1></svg></g>AFTER2</svg>AFTER3",
+    "svg in svg": "<svg><g><svg><path><h1>AFTER1</h1></svg></g>AFTER2 </svg>AFTER3",
     "svg in html in svg": "<svg><foreignObject><p>A1</p><svg><p>A2</svg></foreignObject></svg>",
     "words of svg": "<svg><defs><text>gone</text></defs><text>A1</text></svg><p>A2",
     "svg and lists": "<ul><li><svg><path></li><li>AFTER1</ul><svg><g><p>AFTER2</p>" * 3,
@@ -112,8 +112,8 @@ SWALLOWING = {
     "object": "<object data=x><param name=x>AFTER1<p>AFTER2",
     "applet": "<applet code=x><p>AFTER1</p></applet><p>AFTER2",
     "noscript": "<noscript><p title='</noscript><img src=x>'><p>AFTER",
-    "frame in noscript": "<noscript><iframe src=x></noscript>A1<p>A2</p>A3",
-    "style in noscript": "<noscript><style>x { }</NOSCRIPT >A1<p>A2</p>A3",
+    "frame in noscript": "<noscript><iframe src=x></noscript>A1 <p>A2</p> A3",
+    "style in noscript": "<noscript><style>x { }</NOSCRIPT >A1 <p>A2</p> A3",
     "details": "<details open><summary>A1</summary>A2</details>A3",
     "options": "<select><option>ONE<option>TWO</select><p>AFTER",
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tplspider.report.shown_text import short
+from tplspider.report.shown_text import harmless, short
 from tplspider.web.html import Element, main_body, parse_html
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _HOLD_HTML = frozenset("foreignobject desc title".split())
 _WORDS_OF_SVG = ("text", "foreignobject")
 _NOT_DRAWN = frozenset("clippath defs desc marker mask metadata pattern symbol title".split())
 _RAW_TEXT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
-_END_OF_NOSCRIPT = re.compile(r"</noscript[\s/>][^>]*>?", re.IGNORECASE)
+_END_OF_NOSCRIPT = re.compile(r"</noscript(?:[\s/][^>]*)?>", re.IGNORECASE)
 
 
 def as_browsers_read(body: Element) -> None:
@@ -51,7 +51,7 @@ def frameless(noframes: Element) -> Element:
 
 def move_after(place: Element, nodes: list[Element], text: str | None = None) -> None:
     """Put *text* and *nodes*, with their tails, behind *place* and before its tail."""
-    tail, place.tail = place.tail, text
+    tail, place.tail = place.tail, harmless(text or "") or None
     after, parent = place.getnext(), place.getparent()
     for node in nodes:
         if after is not None:
@@ -59,7 +59,7 @@ def move_after(place: Element, nodes: list[Element], text: str | None = None) ->
         elif parent is not None:
             parent.append(node)
     last = nodes[-1] if nodes else place
-    last.tail = (last.tail or "") + (tail or "") or None
+    last.tail = harmless((last.tail or "") + (tail or "")) or None
 
 
 def _end_noscript(noscript: Element) -> None:
@@ -68,7 +68,7 @@ def _end_noscript(noscript: Element) -> None:
         found = _END_OF_NOSCRIPT.search(raw.text or "")
         if found and raw.text:
             follows = main_body(parse_html(raw.text[found.end() :]))
-            raw.text = raw.text[: found.start()]
+            raw.text = harmless(raw.text[: found.start()])
             move_after(noscript, list(follows), follows.text)
             return
 
@@ -87,7 +87,7 @@ def _end_svg(svg: Element) -> None:
             break
         # What stands behind a parent is behind all that is in it.
         last = outside[-1]
-        last.tail = (last.tail or "") + (parent.tail or "") or None
+        last.tail = harmless((last.tail or "") + (parent.tail or "")) or None
         parent.tail = None
         node = parent
     move_after(svg, outside)

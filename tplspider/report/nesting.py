@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from tplspider.report.shown_text import harmless
+
 if TYPE_CHECKING:
     from tplspider.web.html import Element
 
@@ -81,7 +83,7 @@ def _flatten(body: Element) -> bool:
         if event == "start" and depth == DEEPEST and len(element):
             deepest.append(element)
     for element in deepest:
-        words = " ".join(map(str, element.itertext()))
+        words = harmless(" ".join(map(str, element.itertext())))
         for child in list(element):
             element.remove(child)
         element.text = words
