@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Summary = CandidateSearch | Mapping[str, Any]
     Template = PageTemplate | Mapping[str, Any]
 
+
 def write_report(path: Path, summary: Summary, template: Template | None = None) -> None:
     """Write the report of a search to a file.
 

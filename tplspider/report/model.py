@@ -61,10 +61,10 @@ def make_report(
     found = _item(CandidateSearch, summary, "the summary")
     if found.search_id:  # a line that could not be searched has none
         check_search_id(found.search_id)
-    made = None if template is None else _item(PageTemplate, template, "the template")
+    made = None if template is None else check_template(template)
     if made and made.search_id and made.search_id != found.search_id:
         raise ValueError(f"the template of search {made.search_id[:50]!r} is not that of this one")
-    _check_numbers(found, made)
+    _check_numbers(found)
     rows = {row["rank"]: row for row in sorted(found.explored, key=lambda row: row["rank"])}
     if len(rows) != len(found.explored) or min(rows, default=1) < 1:
         raise ValueError("the ranks of the summary are not those of links")
@@ -84,7 +84,15 @@ def make_report(
     return Report(found, made, rows, links, members)
 
 
-def _check_numbers(found: CandidateSearch, made: PageTemplate | None) -> None:
+def check_template(template: PageTemplate | Mapping[str, Any]) -> PageTemplate:
+    """A template, if it is one of this version; ValueError, in one line, otherwise."""
+    made: PageTemplate = _item(PageTemplate, template, "the template")
+    if not (0 <= made.template_share <= 1 and 0 <= made.evidence <= _LARGEST):
+        raise ValueError("template_share or evidence of the template is out of range")
+    return made
+
+
+def _check_numbers(found: CandidateSearch) -> None:
     for name in _COUNTS:
         if not 0 <= getattr(found, name) <= _LARGEST:
             raise ValueError(f"{name} of the summary is not a count")
@@ -95,8 +103,6 @@ def _check_numbers(found: CandidateSearch, made: PageTemplate | None) -> None:
         raise ValueError("a similarity of the summary is not between 0 and 1")
     if not all(abs(row["h_distance"]) <= _LARGEST for row in found.explored):
         raise ValueError("an h_distance of the summary is too large")
-    if made and not (0 <= made.template_share <= 1 and 0 <= made.evidence <= _LARGEST):
-        raise ValueError("template_share or evidence of the template cannot be so")
 
 
 def check_search_id(search_id: str) -> None:

@@ -6,6 +6,8 @@ Nothing here needs the engine that writes reports: a crawl asks before it begins
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path, PurePath
 
 INDEX = "index.html"
@@ -58,6 +60,22 @@ def check_folder(folder: Path) -> None:
             f"there are other files in this folder ({foreign[0]!r}{more}):"
             " give an empty one, or one that reports were written to before"
         )
+    if _is_in_use(folder / ROWS):
+        raise ValueError("another crawl or report is writing to this folder")
+
+
+def _is_in_use(rows: Path) -> bool:
+    """Whether another process writes reports beside these rows, which has a lock on them."""
+    if not rows.exists():
+        return False
+    address = f"{rows.absolute().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as file:
+        try:
+            file.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        file.execute("ROLLBACK")
+    return False
 
 
 def is_of_report_folder(path: Path) -> bool:
