@@ -23,7 +23,8 @@ from tests.support.report_pictures import MOST, PICTURES
 from tests.support.summaries import random_summary, template, unusable
 from tests.test_clean_page import SWALLOWING
 from tplspider.report.clean_page import clean_again, clean_page, grey_page, whole_page
-from tplspider.report.files import INDEX, ReportFolder, write_report
+from tplspider.report.files import ReportFolder, write_report
+from tplspider.report.place import INDEX
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

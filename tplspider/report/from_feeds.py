@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tplspider.report.files import ReportFolder, write_report
 from tplspider.report.model import check_template, make_report
-from tplspider.report.place import EXPECTED, INDEX, check_file, check_folder, names_folder
+from tplspider.report.place import INDEX, check_file, check_folder, names_folder
 from tplspider.report.reading import read_summaries, read_templates, wrong_kind
 from tplspider.search.wording import counted
 
@@ -30,8 +30,6 @@ def report_feeds(
     place = Path(os.path.realpath(report))
     try:
         is_folder = names_folder(report)
-        if is_folder and place.exists() and not place.is_dir():
-            raise ValueError(EXPECTED)
         (check_folder if is_folder else check_file)(place)
     except ValueError as error:
         raise ValueError(f"{report}: {error}") from None

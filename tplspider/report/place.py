@@ -53,6 +53,8 @@ def check_folder(folder: Path) -> None:
     """Raise ValueError, in one line, for a folder of somebody else's."""
     if not folder.exists():
         return
+    if not folder.is_dir():
+        raise ValueError(EXPECTED)
     foreign = sorted(path.name for path in folder.iterdir() if not is_of_report_folder(path))
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
