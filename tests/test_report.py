@@ -342,6 +342,7 @@ def test_a_folder_and_its_index(tmp_path: Path) -> None:
     again = ReportFolder(tmp_path / "reports")  # as after a restart
     again.add(unusable(search_id="a" * 16, line=4))
     again.write_index()
+    again.close()
     names = {path.name for path in (tmp_path / "reports").iterdir()}
     assert names == {INDEX, ROWS, "0123456789abcdef.html", f"{'a' * 16}.html"}
     assert "The main text" in (tmp_path / "reports" / "0123456789abcdef.html").read_text("utf-8")
@@ -400,7 +401,7 @@ def test_the_command(tmp_path: Path) -> None:
             "one.jl",
             "-O",
             str(tmp_path / "cut.json"),
-        ): "expected a file that ends in .html, or a folder",
+        ): "a file that ends in .html, or a folder",
     }
     before = (tmp_path / "new" / "a.html").read_bytes()
     for (name, *arguments), fault in faults.items():

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 INDEX = "index.html"
 ROWS = ".index.sqlite"  # what the index is made of
-MARK = b'<meta name="generator" content="tplspider index.html">'
+MARK = b'<meta name="generator" content="tplspider index">'
 
 EXPECTED = "expected a file that ends in .html, or a folder"
 _PAGES = (".html", ".htm")
