@@ -152,8 +152,8 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
 
 def test_what_is_in_the_folder_stays(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
-    for page in pages[:2]:
-        urls.write_text(page)
+    for url in pages[:2]:
+        urls.write_text(url)
         assert crawl_list(tmp_path, urls).code == 0
     assert len(listed(tmp_path / "reports")) == 2
     with closing(ReportFolder(tmp_path / "reports")):

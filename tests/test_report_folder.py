@@ -170,13 +170,13 @@ def test_names_of_a_folder_of_reports(tmp_path: Path) -> None:
 
 def test_files_and_folders_by_their_names(tmp_path: Path) -> None:
     for name in ("reports", "2024.01", "example.org/", "v1.2"):
-        assert names_folder(name)
-    assert not names_folder("a.HTM")
+        assert names_folder(name, tmp_path / name)
+    assert not names_folder("a.HTM", tmp_path / "a.HTM")
     for name in ("x.pdf", "x.html.gz", "q.json", "-", "-x.html", ""):
         with pytest.raises(ValueError, match=r"expected a file that ends in \.html, or a folder"):
-            names_folder(name)
+            names_folder(name, tmp_path / name)
     (tmp_path / "x.d").mkdir()
-    assert names_folder(str(tmp_path / "x.d"))
+    assert names_folder("x.d", tmp_path / "x.d")
     ReportFolder(tmp_path).close()
     with pytest.raises(ValueError, match="its folder is one of reports"):
         check_file(tmp_path / "x.html")

@@ -29,7 +29,7 @@ def report_feeds(
     # Where links lead: a report takes the place of what is there and does not write to it.
     place = Path(os.path.realpath(report))
     try:
-        is_folder = names_folder(report)
+        is_folder = names_folder(report, place)
         (check_folder if is_folder else check_file)(place)
     except ValueError as error:
         raise ValueError(f"{report}: {error}") from None

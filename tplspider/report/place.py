@@ -24,18 +24,18 @@ _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}")
 _HEAD = 2000  # bytes of an index in which its mark is
 
 
-def names_folder(name: str) -> bool:
+def names_folder(name: str, path: Path) -> bool:
     """Whether a name is that of a folder, and not of a file of HTML; ValueError for neither.
 
-    A name with the ending of another kind of file is a folder if there is one, or if it ends in a
-    slash: who asks for x.pdf wants something else.
+    *path* is where it leads. A name with the ending of another kind of file is a folder if there is
+    one, or if it ends in a slash: who asks for x.pdf wants something else.
     """
     if not name or name.startswith("-"):
         raise ValueError(EXPECTED)
     if name.lower().endswith(_PAGES):
         return False
     ending = PurePath(name).suffix
-    if _FILE_ENDING.fullmatch(ending) and not name.endswith("/") and not Path(name).is_dir():
+    if _FILE_ENDING.fullmatch(ending) and not name.endswith("/") and not path.is_dir():
         raise ValueError(f"{EXPECTED} (if {ending} belongs to its name, end it with a slash)")
     return True
 

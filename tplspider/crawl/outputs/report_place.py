@@ -49,9 +49,8 @@ def report_place(names: OutputNames, given: str, *, many: bool) -> ReportPlace |
     label = f"report={given!r}"
     # Where links lead, because a report takes the place of what is there and does not write to it.
     path = Path(os.path.realpath(final_path(names.argument(label, given))))
-    slash = "/" if given.endswith("/") else ""
     with _labelled(label):
-        is_folder = names_folder(given if given.startswith("-") else f"{path}{slash}")
+        is_folder = names_folder(given, path)
     if many and not is_folder:
         raise ValueError(f"{label}: each search of many has a page of its own: give a folder")
     return ReportPlace(label, path, is_folder)
