@@ -166,8 +166,11 @@ def test_an_index_that_is_spoiled(tmp_path: Path, serve: Callable[..., FixtureSe
     urls, settings = tmp_path / "keys.txt", {"JOBDIR": str(tmp_path / "job")}
     urls.write_text(key_pages(serve("menu"))[0])
     assert crawl_list(tmp_path, urls, settings=settings).code == 0
-    for spoil in (lambda path: path.unlink(), lambda path: path.write_bytes(b"spoiled" * 999)):
-        spoil(tmp_path / "reports" / ".index.sqlite")
+    rows_of_index = tmp_path / "reports" / ".index.sqlite"
+    for spoiled in (b"", b"spoiled" * 999):
+        rows_of_index.unlink()
+        if spoiled:
+            rows_of_index.write_bytes(spoiled)
         done = crawl_list(tmp_path, urls, settings=settings)
         assert done.code == 0, done.log
         assert len(listed(tmp_path / "reports")) == 1
