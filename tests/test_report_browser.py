@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +21,11 @@ from tests.support.report_pages import (
 )
 from tests.support.report_pictures import MOST, PICTURES
 from tests.support.summaries import random_summary, template, unusable
-from tplspider.report.clean_page import clean_page, grey_page, whole_page
-from tplspider.report.files import INDEX, ReportFolder, write_report
+from tests.test_clean_page import SWALLOWING
+from tplspider.report.clean_page import clean_again, clean_page, grey_page, whole_page
+from tplspider.report.files import ReportFolder, write_report
+from tplspider.report.place import INDEX
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -370,3 +374,42 @@ def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
             assert_harmless(page, path)
             assert page.page.locator("bdi", has_text="<script>").count()
             assert len(page.page.frames) == (1 if path.name == INDEX else 3)
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", SWALLOWING)
+def test_a_page_shows_the_words_that_the_browser_shows(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    page = f"<!DOCTYPE html><title>x</title><body><p>before</p>{SWALLOWING[name]}"
+    words = []
+    for path, text in {"it.html": page, "ours.html": whole_page(clean_page(page, "u:"))}.items():
+        (tmp_path / path).write_text(text)
+        with opened(browser, tmp_path / path) as found:
+            shown = found.evaluate("document.body.innerText")
+        # Those of an image, and what is not drawn, though it is told.
+        words.append([word for word in re.findall(r"\w+", shown) if word not in ("x", "gone")])
+    assert words[1] == words[0] or name == "noscript"  # scripts are off in a report
+
+
+# Each would be rearranged by a browser, for minutes: what is bold begins anew in each block.
+LABYRINTHS = {
+    "adoption": "".join(f"<span><p><b lang=x{place}>w" for place in range(1000)),
+    "blocks": "<p>" + "".join(f"<b lang=x{n}>" for n in range(150)) + "<div>w</div>" * 20_000,
+    "cells": "<table>" + "".join(f"<i lang=x{n}>" for n in range(150)) + "<td>w<li>v" * 9_000,
+    "links": "<a>" * 2 + "".join(f"<a><div><font lang=x{n}><h1><h2><table>w" for n in range(300)),
+}
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", LABYRINTHS)
+def test_the_browser_takes_the_elements_as_they_are(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    cleaned = clean_again(clean_page(LABYRINTHS[name], "u:"))
+    elements = sum(1 for _ in parse_html(cleaned).iter("*"))
+    path = tmp_path / "page.html"
+    path.write_text(whole_page(cleaned))
+    with opened(browser, path) as found:
+        shown = found.evaluate("document.querySelectorAll('body *').length")
+    assert shown <= elements * 1.1

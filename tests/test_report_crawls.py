@@ -22,6 +22,7 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
 from tests.test_many import KEYS, key_pages, rows
 from tests.test_outputs import fault, overwriting, snapshot
+from tplspider.report.files import ReportFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,6 +150,32 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
                 assert len(report.xpath("//iframe")) == 2  # also where a line asked once more
 
 
+def test_what_is_in_the_folder_stays(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
+    for url in pages[:2]:
+        urls.write_text(url)
+        assert crawl_list(tmp_path, urls).code == 0
+    assert len(listed(tmp_path / "reports")) == 2
+    with closing(ReportFolder(tmp_path / "reports")):
+        done = crawl_list(tmp_path, urls)
+    assert done.code == 2
+    assert "another crawl or report is writing to this folder" in done.log
+
+
+def test_an_index_that_is_spoiled(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    urls, settings = tmp_path / "keys.txt", {"JOBDIR": str(tmp_path / "job")}
+    urls.write_text(key_pages(serve("menu"))[0])
+    assert crawl_list(tmp_path, urls, settings=settings).code == 0
+    rows_of_index = tmp_path / "reports" / ".index.sqlite"
+    for spoiled in (b"", b"spoiled" * 999):
+        rows_of_index.unlink()
+        if spoiled:
+            rows_of_index.write_bytes(spoiled)
+        done = crawl_list(tmp_path, urls, settings=settings)
+        assert done.code == 0, done.log
+        assert len(listed(tmp_path / "reports")) == 1
+
+
 def test_a_library_and_several_addresses(
     tmp_path: Path, serve: Callable[..., FixtureServer]
 ) -> None:
@@ -247,6 +274,9 @@ def test_a_line_that_kills_the_process(tmp_path: Path, serve: Callable[..., Fixt
     [
         ({"report": "r.json"}, "expected a file that ends in .html, or a folder"),
         ({"report": "-"}, "expected a file that ends in .html, or a folder"),
+        ({"report": "r.pdf"}, "expected a file that ends in .html, or a folder"),
+        ({"report": "r.html.gz"}, "expected a file that ends in .html, or a folder"),
+        ({"report": ""}, "expected a file that ends in .html, or a folder"),
         ({"report": "s3://b/r.html"}, "expected a local file or folder, not an address"),
         ({"report": "%(foo)s.html"}, "unknown field %(foo)s"),
         ({"report": "PLACE/file/r.html"}, "cannot write to this file (Not a directory)"),

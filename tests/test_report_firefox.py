@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.report_pages import AWAY, demo_search, hostile_search, index_rows
-from tplspider.report.files import INDEX, ReportFolder
+from tplspider.report.files import ReportFolder
+from tplspider.report.place import INDEX
 
 pytest.importorskip("websockets", reason="websockets is not installed")
 from tests.support.firefox import FIREFOX, Firefox, firefox

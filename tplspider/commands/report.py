@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,18 @@ class Command(ScrapyCommand):
 
         assert self.settings is not None
         if unknown := [arg for arg in args if arg.startswith("-")]:
-            refuse("report", f"unknown option {unknown[0]!r}", self.settings)
+            guess = ": did you mean -O?" if unknown[0] == "-o" else ""
+            refuse("report", f"unknown option {unknown[0]!r}{guess}", self.settings)
         if not args or not opts.report:
             refuse("report", "give a summary file and -O FILE.html, or -O DIR", self.settings)
         template = Path(opts.template) if opts.template else None
         try:
-            written = report_feeds([*map(Path, args)], Path(opts.report), template, opts.search)
+            written = report_feeds([*map(Path, args)], opts.report, template, opts.search)
         except (ValueError, OSError) as error:
-            refuse("report", error, self.settings)
+            filename, why = getattr(error, "filename", None), getattr(error, "strerror", None)
+            told = f"{filename}: {why}" if filename and why else error
+            refuse("report", told, self.settings)
+        except KeyboardInterrupt:
+            print("scrapy report: ended before all reports were written", file=sys.stderr)
+            raise SystemExit(1) from None
         print_text(written, "report")

@@ -106,6 +106,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         raise ValueError(f"url={given_url!r} is a file: give a list of key pages with -a urls=FILE")
     url = key_address(given_url) if given_url else ""
     options = check_options(values, SearchOptions())
+    if values.get("report") == "":
+        raise ValueError("report='': expected a file that ends in .html, or a folder")
     return Arguments(
         url=url,
         urls=urls,

@@ -61,11 +61,10 @@ class Reports:
         connect(self.close, signal=scrapy_signals.spider_closed)
 
     def begin(self) -> None:
-        """Begin a new index, or go on with that of an earlier crawl with the same JOBDIR."""
+        """Go on with the index that is there; a journal (JOBDIR) has what is missing in it."""
         try:
-            self._folder = folder = ReportFolder(self._place.path)
-            if not self._journal.done():
-                folder.clear()
+            mend = self._journal.is_kept
+            self._folder = folder = ReportFolder(self._place.path, mend=mend)
             for search_id in self._journal.search_ids():
                 # Somebody has taken it away, or the power was lost.
                 if search_id not in folder and (summary := self._journal.summary(search_id)):

@@ -2,70 +2,107 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tplspider.report.files import INDEX, ReportFolder, write_report
-from tplspider.report.model import make_report
-from tplspider.report.reading import read_summaries, read_templates
+from tplspider.report.files import ReportFolder, write_report
+from tplspider.report.model import check_template, make_report
+from tplspider.report.place import INDEX, check_file, check_folder, names_folder
+from tplspider.report.reading import read_summaries, read_templates, wrong_kind
 from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Container, Iterator, Sequence
 
 
 def report_feeds(
-    summaries: Sequence[Path], report: Path, template: Path | None = None, search_id: str = ""
+    summaries: Sequence[Path], report: str, template: Path | None = None, search_id: str = ""
 ) -> str:
     """Write the reports of all searches in some files, or of one; says what was written.
 
-    *report* is a file of HTML, for one search, or a folder. Raises ValueError, in one line, for
-    what cannot be read, and then nothing is written; OSError for what cannot be written.
+    *report* is a file of HTML, for one search, or a folder. Of several summaries of one search the
+    last counts. Raises ValueError, in one line, for what cannot be read, and then nothing is
+    written; OSError for what cannot be written.
     """
-    is_file = report.suffix.lower() in (".html", ".htm")
-    if not is_file and report.exists() and not report.is_dir():
-        raise ValueError(f"{report}: expected a file .html, or a folder")
-    searches = _check(summaries, search_id)
-    if not searches:
+    # Where links lead: a report takes the place of what is there and does not write to it.
+    place = Path(os.path.realpath(report))
+    try:
+        is_folder = names_folder(report, place)
+        (check_folder if is_folder else check_file)(place)
+    except ValueError as error:
+        raise ValueError(f"{report}: {error}") from None
+    last = _check(summaries, search_id)
+    if not last:
         what = f"search {search_id!r}" if search_id else "search"
         raise ValueError(f"there is no {what} in {', '.join(map(str, summaries))}")
-    templates = _templates(template, searches) if template else {}
-    rows = read_summaries(summaries, search_id)
-    if is_file:
-        if len(searches) > 1:
-            why = f"there are {len(searches)} searches: choose one by --search ID, or name a folder"
+    templates = _templates(template, last) if template else {}
+    rows = _last_rows(summaries, search_id, last)
+    if not is_folder:
+        if len(last) > 1:
+            why = f"there are {len(last)} searches: choose one by --search ID, or name a folder"
             raise ValueError(f"{report}: {why}")
         row = next(rows)
-        report.parent.mkdir(parents=True, exist_ok=True)
-        write_report(report, row, templates.get(row["search_id"]))
-        return str(report)
-    folder = ReportFolder(report)
-    written: set[str] = set()
-    for row in rows:
-        search = row["search_id"]
-        folder.add(row, templates.get(search), replace=search not in written)
-        written.add(search)
-    folder.write_index()
-    folder.close()
-    return f"{report / INDEX} ({counted(len(searches), 'search').replace('searchs', 'searches')})"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_report(place, row, templates.get(row["search_id"]))
+        return report
+    return _write_folder(place, rows, templates, len(last))
 
 
-def _check(summaries: Sequence[Path], search_id: str) -> set[str]:
-    """Read all files once, so that nothing is written where one of them will not do."""
-    found = set()
-    for path in summaries:
+def _write_folder(
+    place: Path, rows: Iterator[dict[str, Any]], templates: dict[str, dict[str, Any]], number: int
+) -> str:
+    with closing(ReportFolder(place)) as folder:
+        try:
+            for row in rows:
+                folder.add(row, templates.get(row["search_id"]))
+        finally:  # also when somebody ends it: what is written is listed
+            folder.write_index()
+        total = folder.count()
+    told = counted(number, "search").replace("searchs", "searches")
+    return f"{place / INDEX} ({told}{f', {total} in the folder' if total != number else ''})"
+
+
+def _check(summaries: Sequence[Path], search_id: str) -> dict[str, tuple[int, int]]:
+    """Where the last summary of each search is: in which file, and in which row of it.
+
+    All files are read once, so that nothing is written where one of them will not do.
+    """
+    found = {}
+    for number, path in enumerate(summaries):
         for place, row in enumerate(read_summaries([path], search_id), 1):
             try:
                 summary = make_report(row).summary
             except ValueError as error:
-                raise ValueError(f"{path}: row {place} is not of this version: {error}") from None
-            found.add(summary.search_id or f"line {summary.line}")
+                told = (
+                    wrong_kind(row, "summaries") or f"row {place} is not of this version: {error}"
+                )
+                raise ValueError(f"{path}: {told}") from None
+            found[summary.search_id or f"row {place} of {number}"] = (number, place)
     return found
 
 
-def _templates(path: Path, searches: set[str]) -> dict[str, dict[str, Any]]:
-    found = {row.get("search_id", ""): row for row in read_templates(path)}
-    wanted = {search: row for search, row in found.items() if search in searches}
-    if not wanted:
+def _last_rows(
+    summaries: Sequence[Path], search_id: str, last: dict[str, tuple[int, int]]
+) -> Iterator[dict[str, Any]]:
+    wanted = {*last.values()}
+    for number, path in enumerate(summaries):
+        for place, row in enumerate(read_summaries([path], search_id), 1):
+            if (number, place) in wanted:
+                yield row
+
+
+def _templates(path: Path, searches: Container[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for place, row in enumerate(read_templates(path), 1):
+        try:
+            search = check_template(row).search_id
+        except ValueError as error:
+            told = wrong_kind(row, "templates") or f"row {place} is not of this version: {error}"
+            raise ValueError(f"{path}: {told}") from None
+        if search in searches:
+            found[search] = row
+    if not found:
         raise ValueError(f"{path}: there is no template of these searches")
-    return wanted
+    return found

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, get_type_hints
 
 from tplspider.report.field_types import check_fields
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_TABLE = """CREATE TABLE IF NOT EXISTS rows (search_id TEXT NOT NULL, line INT NOT NULL,
-    answer TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (search_id, line)) WITHOUT ROWID"""
+_TABLE = """CREATE TABLE IF NOT EXISTS rows (search_id TEXT PRIMARY KEY, line INT NOT NULL,
+    answer TEXT NOT NULL, entry TEXT NOT NULL) WITHOUT ROWID"""
 _HINTS = get_type_hints(IndexEntry)
 _LAST = 2**62  # in the place of a line, for a search that has none
 
@@ -32,32 +33,35 @@ class Counts(NamedTuple):
 
 
 class IndexRows:
-    """A row for each search and line, in a small SQLite file. A fault of it is an OSError.
+    """A row for each search, in a small SQLite file. A fault of it is an OSError.
 
     A process that is killed leaves it as it was after the last row. One thread may use it at a
     time, whichever that is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, mend: bool = False) -> None:
         self._path = path
+        if path.is_symlink():  # SQLite would follow it
+            raise OSError(f"{path}: it is a symbolic link")
         with self._told():
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             try:
-                # What a loss of power takes can be made anew.
-                self._connection.execute("PRAGMA synchronous = OFF")
-                self._connection.execute(_TABLE)
-            except sqlite3.Error:
-                self._connection.close()
-                raise
+                self._connection = _open(path)
+            except sqlite3.DatabaseError as error:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                if not mend or code not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                    raise
+                path.unlink()
+                self._connection = _open(path)
 
-    def put(self, entry: IndexEntry, *, alone: bool = False) -> None:
-        """Add a row, or replace that of the same search and line; *alone*, of all its lines."""
+    def put(self, entry: IndexEntry) -> None:
+        """Add a row, or replace that of the same search, or of a line that is the same in all."""
         line = _LAST if entry.line is None else entry.line
-        values = (entry.search_id, line, entry.answer, json.dumps(asdict(entry)))
+        text = json.dumps(asdict(entry))
+        key = entry.search_id or sha256(text.encode()).hexdigest()
         with self._told():
-            if alone and entry.search_id:
-                self._connection.execute("DELETE FROM rows WHERE search_id = ?", values[:1])
-            self._connection.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", values)
+            self._connection.execute(
+                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", (key, line, entry.answer, text)
+            )
 
     def has(self, search_id: str) -> bool:
         """Whether there is a row of that search."""
@@ -66,11 +70,6 @@ class IndexRows:
                 "SELECT 1 FROM rows WHERE search_id = ? LIMIT 1", (search_id,)
             )
             return found.fetchone() is not None
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        with self._told():
-            self._connection.execute("DELETE FROM rows")
 
     def counts(self) -> Counts:
         """How many rows there are of each kind."""
@@ -98,7 +97,26 @@ class IndexRows:
         try:
             yield
         except sqlite3.Error as error:
-            raise OSError(f"{self._path}: {error}") from error
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            busy = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            why = "another crawl or report is writing to this folder" if busy else error
+            raise OSError(f"{self._path}: {why}") from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+    try:
+        # What a loss of power takes can be made anew.
+        connection.execute("PRAGMA synchronous = OFF")
+        # The lock is taken now, and kept: rows of two at once would be lost.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute(_TABLE)
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _entry(text: str) -> IndexEntry | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 KEY = 0  # the key page, where others have their rank
 _ID = re.compile(r"[0-9a-f]{16}")
+_LARGEST = 2**53  # no count of anything is larger
+_COUNTS = "requested_size cs_size loads links wasted witness_loads shared".split()
 _OPTIONAL = ("key_html",)  # of templates that were made for no report
 
 
@@ -59,9 +61,10 @@ def make_report(
     found = _item(CandidateSearch, summary, "the summary")
     if found.search_id:  # a line that could not be searched has none
         check_search_id(found.search_id)
-    made = None if template is None else _item(PageTemplate, template, "the template")
+    made = None if template is None else check_template(template)
     if made and made.search_id and made.search_id != found.search_id:
         raise ValueError(f"the template of search {made.search_id[:50]!r} is not that of this one")
+    _check_numbers(found)
     rows = {row["rank"]: row for row in sorted(found.explored, key=lambda row: row["rank"])}
     if len(rows) != len(found.explored) or min(rows, default=1) < 1:
         raise ValueError("the ranks of the summary are not those of links")
@@ -75,8 +78,31 @@ def make_report(
     ranks = {rows[rank]["url"]: rank for rank in reversed(pages)}
     if not ranks.keys() >= {*found.members}:
         raise ValueError("the members of the summary are not among its explored pages")
+    if found.cs_size != len({*found.members}) or len(found.members) != found.cs_size:
+        raise ValueError("cs_size of the summary is not the number of its members")
     members = tuple(sorted(ranks[url] for url in found.members))
     return Report(found, made, rows, links, members)
+
+
+def check_template(template: PageTemplate | Mapping[str, Any]) -> PageTemplate:
+    """A template, if it is one of this version; ValueError, in one line, otherwise."""
+    made: PageTemplate = _item(PageTemplate, template, "the template")
+    if not (0 <= made.template_share <= 1 and 0 <= made.evidence <= _LARGEST):
+        raise ValueError("template_share or evidence of the template is out of range")
+    return made
+
+
+def _check_numbers(found: CandidateSearch) -> None:
+    for name in _COUNTS:
+        if not 0 <= getattr(found, name) <= _LARGEST:
+            raise ValueError(f"{name} of the summary is not a count")
+    if found.line is not None and not 0 <= found.line <= _LARGEST:
+        raise ValueError("line of the summary is not the number of a line")
+    shares = [found.similarity, *(row["similarity"] for row in found.explored)]
+    if not all(share is None or 0 <= share <= 1 for share in shares):  # not a number is neither
+        raise ValueError("a similarity of the summary is not between 0 and 1")
+    if not all(abs(row["h_distance"]) <= _LARGEST for row in found.explored):
+        raise ValueError("an h_distance of the summary is too large")
 
 
 def check_search_id(search_id: str) -> None:

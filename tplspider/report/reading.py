@@ -5,20 +5,31 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import fields
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TextIO, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, get_args, get_origin, get_type_hints
 
 from tplspider.items import CandidateSearch, PageTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _FORMATS = (".json", ".jl", ".jsonl", ".csv")
+_KINDS = (  # and a field that no other has, and what writes it
+    ("summaries", "explored", "-a summary="),
+    ("templates", "template_html", "-a template="),
+    ("candidates", "rank", "-O"),
+)
+# Of so many digits that Python takes them.
+_NUMBERS = {
+    int: re.compile(r"-?\d{1,400}", re.ASCII),
+    float: re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,5})?", re.ASCII),
+}
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -36,6 +47,16 @@ def read_templates(path: Path, search_id: str = "") -> Iterator[dict[str, Any]]:
     yield from _read(path, PageTemplate, search_id)
 
 
+def wrong_kind(row: Mapping[str, Any], wanted: str) -> str:
+    """What rows are, by their fields, that are not the *wanted* ones; '' where they may be."""
+    for kind, field, _ in _KINDS:
+        if field in row:
+            kind_wanted = next(advice for name, _, advice in _KINDS if name == wanted)
+            told = f"these are {kind}, not {wanted}: give the file of {kind_wanted}"
+            return "" if kind == wanted else told
+    return ""
+
+
 def _read(path: Path, item_class: type, search_id: str) -> Iterator[dict[str, Any]]:
     name = path.name.lower().removesuffix(".gz")
     if not name.endswith(_FORMATS):
@@ -46,7 +67,7 @@ def _read(path: Path, item_class: type, search_id: str) -> Iterator[dict[str, An
         elif name.endswith(".json"):
             rows = _rows_of_json(file)
         else:
-            rows = (json.loads(line) for line in file if not line.isspace())
+            rows = (_load(line) for line in file if not line.isspace())
         for row in rows:
             if not isinstance(row, dict):
                 raise ValueError(f"{path}: holds something else than objects with fields")  # noqa: TRY004
@@ -62,7 +83,7 @@ def _in_one_line(path: Path) -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path}: cut, or not compressed by gzip ({error})") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: cut, or not JSON ({error})") from None
+        raise ValueError(f"{path}: cut, or not JSON (line {error.lineno})") from None
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not UTF-8") from None
     except csv.Error as error:
@@ -78,8 +99,30 @@ def _open(path: Path) -> TextIO:
 
 
 def _rows_of_json(file: TextIO) -> list[Any]:
-    rows = json.load(file)
+    rows = _load(file.read())
     return rows if isinstance(rows, list) else [rows]
+
+
+def _load(text: str) -> Any:
+    """JSON alone: Python would take NaN, and has a limit of its own to the digits of a number."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        raise json.JSONDecodeError(str(error), text, 0) from None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _whole_lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file, each with its end, which one that is cut lacks."""
+    for line in file:
+        if not line.endswith(("\n", "\r")):
+            raise csv.Error("its last line has no end")
+        yield line
 
 
 def _rows_of_csv(file: TextIO, item_class: type) -> Iterator[dict[str, Any]]:
@@ -87,7 +130,7 @@ def _rows_of_csv(file: TextIO, item_class: type) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(sys.maxsize)
     hints = get_type_hints(item_class)
     known = {field.name: hints[field.name] for field in fields(item_class)}
-    for row in csv.DictReader(file, strict=True):
+    for row in csv.DictReader(_whole_lines(file), strict=True):
         if None in row or None in row.values():
             raise csv.Error("a row has more or fewer cells than the first line")
         yield {name: _value(text, known[name], name) for name, text in row.items() if name in known}
@@ -100,13 +143,14 @@ def _value(text: str, hint: Any, name: str) -> Any:
         return None
     kind = next(kind for kind in kinds if kind is not NoneType)
     if get_origin(kind) in (list, dict):
-        return json.loads(text)
+        return _load(text)
     if kind is str:
         # What a spreadsheet would take for a formula was written with an apostrophe before it.
         return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA_STARTS) else text
     if kind is bool and text in ("True", "False"):
         return text == "True"
-    try:
-        return kind(text) if kind in (int, float) else text
-    except ValueError:
-        raise csv.Error(f"{name} is not a number") from None
+    if kind not in _NUMBERS:
+        return text
+    if not _NUMBERS[kind].fullmatch(text):
+        raise csv.Error(f"{name} is not a number")
+    return kind(text)

@@ -113,7 +113,8 @@ def _pieces(name: str, *, frames: bool, **values: object) -> Iterator[str]:
         f" script-src {_source(script)}; style-src {' '.join(map(_source, styles))}"
     )
     template = _environment().get_template(name)
-    return template.generate(style=Markup(style), script=Markup(script), policy=policy, **values)  # noqa: S704 - our own
+    values |= {"kind": name.removesuffix(".html"), "policy": policy}
+    return template.generate(style=Markup(style), script=Markup(script), **values)  # noqa: S704 - our own
 
 
 def _source(text: str) -> str:

@@ -14,12 +14,12 @@ LONGEST_ADDRESS = 2083  # characters of an address that is a link: more than bro
 
 
 def harmless(text: str) -> str:
-    r"""A text without characters that do harm.
+    r"""A text without characters that do harm; white space among them is a space.
 
-    >>> harmless("a\x00b\u202ec\nd")
-    'abc\nd'
+    >>> harmless("a\x00b\u202ec\nd\re")
+    'abc\nd e'
     """
-    return _HARMFUL.sub("", text)
+    return _HARMFUL.sub(lambda found: " " if found[0].isspace() else "", text)
 
 
 def short(text: str, most: int = 120) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tplspider.web.answers import BAD_RESPONSE
 from tplspider.web.no_links import no_links_hint
 from tplspider.web.script_menu import script_menu_hint
 from tplspider.web.similarity import LOW_SIMILARITY
@@ -39,6 +40,11 @@ def key_page_hint(
         "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
         "" if limits.runs_scripts else script_menu_hint(root, links),
     )
+
+
+def key_page_fault_hint(page: WebPage, fault: str) -> str:
+    """What to tell of an answer that is not a page to search from; '' if its fault says it all."""
+    return EMPTY_ANSWER if fault == BAD_RESPONSE and not page.body else ""
 
 
 def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:

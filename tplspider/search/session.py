@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tplspider.search.answer import summary, unusable
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
 from tplspider.search.events import LinkSettled, SearchEnded, SearchStarted
-from tplspider.search.hints import EMPTY_ANSWER, key_page_hint
+from tplspider.search.hints import key_page_fault_hint, key_page_hint
 from tplspider.search.options import SearchLimits, SearchOptions, search_id
 from tplspider.search.reading import read_tree, read_web_page
 from tplspider.search.strategies import strategy_named
@@ -16,7 +16,6 @@ from tplspider.search.window import SubdigraphSearch
 from tplspider.search.witness_visit import WITNESS, find_witness, is_settled, settle
 from tplspider.web.addresses import identity
 from tplspider.web.answers import (
-    BAD_RESPONSE,
     ERROR,
     NO_LINKS,
     NOT_LOADED,
@@ -114,8 +113,7 @@ class SearchSession:
         if self.phase != "waiting":
             return
         if fault := page_fault(page):
-            empty = fault == BAD_RESPONSE and not page.body
-            self.fail(NoPage(fault, EMPTY_ANSWER if empty else ""), page.url)
+            self.fail(NoPage(fault, key_page_fault_hint(page, fault)), page.url)
             return
         try:
             self._start(page)
