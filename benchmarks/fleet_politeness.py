@@ -28,7 +28,7 @@ def main() -> None:
     print(f"{found.answers} answers, {len(found.sent)} requests, {found.parked} searches put off")
     print(f"{found.handovers} times a host went from one worker to another")
     for name, gaps in (("workers", found.sent_gaps), ("server", found.server_gaps)):
-        smallest = ", ".join(f"{gap:.3f}" for gap, _ in gaps[:5])
+        smallest = ", ".join(f"{gap:.3f} ({host})" for gap, host in gaps[:5])
         print(f"smallest gaps by the clock of the {name}, of {DELAY} s: {smallest}")
 
 
