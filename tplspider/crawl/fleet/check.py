@@ -7,7 +7,6 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.batch.same_crawl import difference
@@ -15,13 +14,12 @@ from tplspider.crawl.config import Config
 from tplspider.crawl.fleet.address import queue_address
 from tplspider.crawl.fleet.keys import GROUP, QueueKeys
 from tplspider.crawl.fleet.link import Link, QueueError
+from tplspider.crawl.fleet.open_queue import check_types
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.arguments import Arguments
-
-_STREAM, _HASH, _SET = "stream", "hash", "set"
 
 
 def check_queue(arguments: Arguments, settings: BaseSettings) -> None:
@@ -61,20 +59,6 @@ async def begin_work(link: Link, arguments: Arguments, settings: BaseSettings) -
             f"queue={keys.name!r}: {differs}: give what its other workers were given"
             " (for single key pages, their entries can say it)"
         )
-
-
-async def check_types(link: Link, keys: QueueKeys) -> None:
-    """Raise QueueError, in one line, for a name that somebody uses for something else."""
-    wanted = {keys.name: _STREAM, keys.results: _STREAM, keys.waiting: _SET} | dict.fromkeys(
-        (keys.failed, keys.facts, keys.files, keys.rate, keys.workers), _HASH
-    )
-    for key, kind in wanted.items():
-        found = (await link.call(partial(link.redis.type, key))).decode()
-        if found not in (kind, "none"):
-            raise QueueError(
-                f"queue={keys.name!r}: the key {key!r} in Redis is a {found} of somebody else's,"
-                f" and not a {kind}: give the queue another name"
-            )
 
 
 def _options(arguments: Arguments, config: Config) -> dict[str, str]:

@@ -59,20 +59,20 @@ async def open_queue(settings: BaseSettings, name: str) -> AsyncIterator[OpenQue
     address = queue_address(settings)
     link = await Link.open(address, patience)
     try:
-        await _check_types(link, keys)
+        await check_types(link, keys)
         yield OpenQueue(link, keys, address, claim_seconds)
     finally:
         await link.close()
 
 
-async def _check_types(link: Link, keys: QueueKeys) -> None:
-    """Somebody else may use such names for something else: nothing of theirs is touched."""
+async def check_types(link: Link, keys: QueueKeys) -> None:
+    """Raise QueueError, in one line, for a name that somebody uses for something else."""
     for key, expected in keys.types.items():
         found = text(await link.call(partial(link.redis.type, key)))
         if found not in ("none", expected):
             raise QueueError(
-                f"queue {keys.name!r}: the key {key} is a {found} and not a {expected}:"
-                " it is somebody else's, or damaged"
+                f"queue {keys.name!r}: the key {key} in Redis is a {found} of somebody else's,"
+                f" and not a {expected}: give the queue another name"
             )
 
 
