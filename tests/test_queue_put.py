@@ -225,7 +225,7 @@ def test_keys_of_another_type(key: str, queue: FleetQueue, tmp_path: Path) -> No
     for arguments in (["put", path], ["status"], ["clear", "--yes", "--force"]):
         told = queue.run(*arguments)
         assert told.code == 2
-        assert f"the key tplspider{key} is a string and not a" in told.err
+        assert f"the key tplspider{key} in Redis is a string" in told.err
         assert len(told.err.splitlines()) == 1
     assert queue.redis("GET", queue.keys.name + key) == b"mine"
 

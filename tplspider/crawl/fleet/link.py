@@ -25,6 +25,8 @@ _SLOWEST = 10.0  # seconds for an answer: our scripts take a millisecond
 # What Redis says to those who have not named a password, by the way in which they came.
 _NO_PASSWORD = ("NOAUTH", "HELLO must be called", "Authentication required")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+# How errors begin that pass by themselves: loading, its disk is full, another one takes over.
+_PASSING = ("BUSY ", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "READONLY", "TRYAGAIN")
 
 
 class QueueError(Exception):
@@ -97,36 +99,40 @@ class Link:
 
     async def call(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """The answer to a command, which is sent again while Redis is away."""
-        faults, began, pause = self._faults, monotonic(), _FIRST_PAUSE
+        faults, began, pause = self._faults, monotonic(), 0.0
         while True:
             try:
                 answer = await command()
-            except (
-                faults.ConnectionError,  # BusyLoadingError is one of them
-                faults.TimeoutError,
-                OSError,
-            ) as error:
-                if isinstance(error, faults.AuthenticationError):
-                    raise QueueError(self._reason(error)) from None
-                self._say_away(error)
+            except (faults.RedisError, OSError) as error:
+                if not self._is_absence(error):
+                    raise self._fault(error) from None
+                if pause:  # the first time, only this connection may be gone
+                    self._say_away(error)
                 if monotonic() - began > self.patience:
                     raise QueueLostError(
                         f"the queue at {self._address} has been away for"
                         f" {monotonic() - began:.0f} s: {self._reason(error)}"
                     ) from None
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            except faults.OutOfMemoryError:
-                raise QueueFullError(f"the queue at {self._address}: no memory left") from None
-            except faults.RedisError as error:
-                if str(error).startswith(("OOM", "-OOM")):
-                    raise QueueFullError(f"the queue at {self._address}: no memory left") from None
-                raise QueueError(self._reason(error)) from None
+                pause = min(2 * pause or _FIRST_PAUSE, _LONGEST_PAUSE)
             else:
                 if self._is_away:
                     self._is_away = False
                     logger.info("The queue is back")
                 return answer
+
+    def _is_absence(self, error: Exception) -> bool:
+        """Whether Redis will answer when it is back, has loaded its data, or its disk has room."""
+        faults = self._faults
+        if isinstance(error, faults.AuthenticationError):
+            return False
+        is_gone = isinstance(error, faults.ConnectionError | faults.TimeoutError | OSError)
+        return is_gone or str(error).startswith(_PASSING)
+
+    def _fault(self, error: Exception) -> QueueError:
+        if isinstance(error, self._faults.OutOfMemoryError) or str(error).startswith("OOM"):
+            return QueueFullError(f"the queue at {self._address}: no memory left")
+        return QueueError(self._reason(error))
 
     def _say_away(self, error: Exception) -> None:
         if not self._is_away:
