@@ -25,8 +25,8 @@ _SLOWEST = 10.0  # seconds for an answer: our scripts take a millisecond
 # What Redis says to those who have not named a password, by the way in which they came.
 _NO_PASSWORD = ("NOAUTH", "HELLO must be called", "Authentication required")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
-# How errors begin that pass by themselves: loading, its disk is full, another one takes over.
-_PASSING = ("BUSY ", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "READONLY", "TRYAGAIN")
+# How errors begin that pass by themselves: a long script, a full disk, nobody to write to.
+_PASSING = ("BUSY ", "MISCONF", "NOREPLICAS")
 
 
 class QueueError(Exception):
@@ -126,8 +126,14 @@ class Link:
         faults = self._faults
         if isinstance(error, faults.AuthenticationError):
             return False
-        is_gone = isinstance(error, faults.ConnectionError | faults.TimeoutError | OSError)
-        return is_gone or str(error).startswith(_PASSING)
+        absent = (
+            faults.ConnectionError,  # BusyLoadingError is one of them
+            faults.TimeoutError,
+            faults.ReadOnlyError,
+            faults.ClusterDownError,  # MasterDownError is one of them
+            OSError,
+        )
+        return isinstance(error, absent) or str(error).startswith(_PASSING)
 
     def _fault(self, error: Exception) -> QueueError:
         if isinstance(error, self._faults.OutOfMemoryError) or str(error).startswith("OOM"):
