@@ -72,9 +72,9 @@ def test_no_host_is_asked_more_closely_than_its_delay(tmp_path: Path) -> None:
     assert found.handovers  # there was something that could go wrong
     paths = [each.path for each in found.asked]
     assert paths.count("/robots.txt") >= 12
-    assert len(found.asked) > len(found.sent)  # Twisted has sent some once more by itself
-    busy = [each for each in found.asked if each.host.startswith("busy-")]
-    assert len({(each.host, each.path) for each in busy}) < len(busy)  # tried again
+    for kind in ("busy-", "drops-"):  # we try again; so does a connection by itself
+        found_there = [each for each in found.asked if each.host.startswith(kind)]
+        assert len({(each.host, each.path) for each in found_there}) < len(found_there)
     assert any(each.host.startswith("common-") for each in found.asked)
 
 

@@ -21,7 +21,6 @@ from tplspider.crawl.fleet.keys import leased_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from tests.support.many_sites import Asked
@@ -55,22 +54,16 @@ class Politeness:
         """As the server saw them.
 
         It sees a request late when the machine is busy, and the next one in time. What was on its
-        way for longer than usual is counted from when it was sent. Of what a connection has sent
-        once more by itself, that is not known: then the gap after it is left out.
+        way for longer than usual is counted from when it was sent.
         """
-        ways = defaultdict(list)
+        sent = defaultdict(list)
         for each in self.sent:
-            ways[each.host, each.path].append(each.at)
-        times, again = [], set()
+            sent[each.host].append(each.at)
+        times = []
         for one in self.asked:
-            began = max((at for at in ways[one.host, one.path] if at <= one.at), default=None)
-            if began is None:
-                again.add(one.at)
-                began = one.at
-            else:
-                ways[one.host, one.path].remove(began)
+            began = max(at for at in sent[one.host] if at <= one.at)
             times.append((began if one.at - began > _LATE else one.at, one.host))
-        return _gaps(times, again)
+        return _gaps(times)
 
     @property
     def handovers(self) -> int:
@@ -81,18 +74,11 @@ class Politeness:
         return sum(one != other for found in pids.values() for one, other in pairwise(found))
 
 
-def _gaps(
-    times: list[tuple[float, str]], without: AbstractSet[float] = frozenset()
-) -> list[tuple[float, str]]:
+def _gaps(times: list[tuple[float, str]]) -> list[tuple[float, str]]:
     hosts = defaultdict(list)
     for at, host in sorted(times):
         hosts[leased_host(host)].append(at)
-    return sorted(
-        (b - a, host)
-        for host, found in hosts.items()
-        for a, b in pairwise(found)
-        if a not in without
-    )
+    return sorted((b - a, host) for host, found in hosts.items() for a, b in pairwise(found))
 
 
 def polite_key_pages(server: ManySites, hosts: int, seed: int = 0) -> list[str]:

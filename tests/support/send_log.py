@@ -1,4 +1,4 @@
-"""When the requests of a crawl are sent, by its own clock: one line for each in a file."""
+"""When the requests of a worker are on the wire, by its own clock: one line for each in a file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import os
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from scrapy import signals
 
-from tplspider.crawl.scrapy_private import lead_downloads_through
+from tplspider.crawl.fleet.gate import FleetGate
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
     from typing import Self
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 
 @dataclass(frozen=True)
@@ -29,14 +25,13 @@ class Sent:
     at: float
     pid: int
     host: str
-    path: str
 
 
 class SendLog:
     """The extension that writes to the file SEND_LOG, which many processes may share.
 
-    It is asked for the download before our middlewares are, so that it is the last to see a request
-    before the handler.
+    The gate is told of each request that is on the wire, also of what a connection has sent once
+    more by itself; this listens to it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -49,20 +44,20 @@ class SendLog:
         return cls(crawler)
 
     def spider_opened(self) -> None:
-        lead_downloads_through(self._crawler, self._download)
+        gate = self._crawler.get_downloader_middleware(FleetGate)
+        assert gate
+        tell = gate.sent
 
-    async def _download(
-        self, request: Request, start_download: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        parts = urlsplit(request.url)
-        line = f"{monotonic()} {os.getpid()} {parts.hostname} {parts.path}\n"
-        os.write(self._file, line.encode())
-        return await start_download(request)
+        def sent(host: str) -> None:
+            os.write(self._file, f"{monotonic()} {os.getpid()} {host}\n".encode())
+            tell(host)
+
+        gate.sent = sent  # type: ignore[method-assign]  # there is no signal
 
 
 def sent_requests(file: Path) -> list[Sent]:
     """What was sent so far, in order."""
     if not file.exists():
         return []
-    rows = (line.split(" ", 3) for line in file.read_text("utf-8").splitlines())
-    return [Sent(float(at), int(pid), host, path) for at, pid, host, path in rows]
+    rows = (line.split(" ", 2) for line in file.read_text("utf-8").splitlines())
+    return [Sent(float(at), int(pid), host) for at, pid, host in rows]
