@@ -187,7 +187,13 @@ def test_entries_out_of_form_are_answered(
     server: RedisServer, sites: ManySites, tmp_path: Path
 ) -> None:
     with Fleet(server, tmp_path) as fleet:
-        fleet.put([{"id": "a"}, {"url": "ftp://x/", "id": "b"}, {"v": 1, "record": "{", "id": "c"}])
+        fleet.put(
+            [
+                {"id": "a"},
+                {"url": "ftp://x/", "id": "b"},
+                {"tplspider:v": 1, "tplspider:record": "{", "id": "c"},
+            ]
+        )
         fleet.put([{"url": sites.url("site-2"), "n": "many", "id": "d"}])
         fleet.put([{"url": sites.url("site-2"), "id": "e"}])
         worker = fleet.start()
@@ -199,11 +205,74 @@ def test_entries_out_of_form_are_answered(
         assert fleet.left == 0
 
 
+HOSTILE_RECORDS = [
+    "[" * 100_000,
+    '{"a":' * 50_000,
+    *(
+        json.dumps({"number": 1, "values": {"url": "URL"}, "input": None, "mark": "", **fault})
+        for fault in (
+            {"number": "1"},
+            {"values": 5},
+            {"values": None},
+            {"values": ["URL"]},
+            {"input": 5},
+            {"input": ["a", {}]},
+            {"text": 7},
+        )
+    ),
+    '{"number": 1, "values": {"url": "URL"}, "mark": "", "input": {"a": '
+    + "[" * 900
+    + "]" * 900
+    + "}}",
+]
+
+
+def test_records_that_nobody_here_has_put(
+    server: RedisServer, sites: ManySites, tmp_path: Path
+) -> None:
+    url, digits = sites.url("site-2"), "9" * 5000
+    with Fleet(server, tmp_path) as fleet:
+        fleet.put({"tplspider:record": text.replace("URL", url)} for text in HOSTILE_RECORDS)
+        fleet.put({"url": url, f"tplspider:{name}": digits, "n": 1} for name in ("v", "attempt"))
+        assert fleet.end_of(fleet.start()) == 1
+        rows = fleet.summaries()
+        assert sorted(row["key_outcome"] for row in rows) == (
+            ["bad-input"] * len(HOSTILE_RECORDS) + ["ok"] * 2
+        )
+        assert {row["attempt"] for row in rows} == {1}
+        assert fleet.left == 0
+
+
+def test_the_fields_of_an_entry_are_its_users(
+    server: RedisServer, sites: ManySites, tmp_path: Path
+) -> None:
+    """Whatever they are called: two shops of one name are two key pages."""
+    own = {"name": "Shop", "line": "7", "attempt": "3", "v": "99", "record": "LP"}
+    with Fleet(server, tmp_path) as fleet:
+        fleet.put({"url": sites.url("site-2", path), **own} for path in ("/gone", "/gone too"))
+        assert fleet.end_of(fleet.start()) == 0
+        assert [row["input"] for row in fleet.summaries()] == [own, own]
+        assert fleet.redis.hlen(f"{QUEUE}:failed") == 2
+
+
+def test_workers_agree_on_who_is_dead(
+    server: RedisServer, sites: ManySites, tmp_path: Path
+) -> None:
+    with Fleet(server, tmp_path) as fleet:
+        fleet.put([{"url": sites.url("hang-1")}])
+        first = fleet.start()
+        fleet.until(fleet.in_work)
+        second = fleet.start(settings={"TPLSPIDER_CLAIM_SECONDS": "3"})
+        assert fleet.end_of(second) == 2
+        assert "TPLSPIDER_CLAIM_SECONDS was 60 and is 3" in fleet.log(second)
+        assert first.poll() is None
+
+
 def test_an_entry_of_a_later_version_is_left_to_others(
     server: RedisServer, sites: ManySites, tmp_path: Path
 ) -> None:
     with Fleet(server, tmp_path) as fleet:
-        fleet.put([{"url": sites.url("site-2"), "v": 99}, {"url": sites.url("hang-1")}])
+        fleet.put([{"url": sites.url("site-2"), "tplspider:v": 99}, {"url": sites.url("hang-1")}])
         worker = fleet.start()
         assert fleet.end_of(worker) == 1
         assert fleet.left == 2

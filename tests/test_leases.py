@@ -133,8 +133,8 @@ def test_who_knows_no_better_keeps_to_the_delay_of_the_one_before(server: RedisS
             await one.take("example.org")
             times = await send_times(one, "example.org", 1, delay=0)
             # A robots.txt was read, and asks for more than what was known when it was asked for.
-            one.slow_down("www.example.org", 2 * DELAY)
-            await one.release("example.org")
+            await one.slow_down("www.example.org", 2 * DELAY)
+            # It is killed: nothing is released. The lease runs out, and another one has it.
             await link.redis.set(lease_keys("example.org")[0], "other")  # by another script
             other.has("example.org")
             for _ in range(2):

@@ -307,7 +307,8 @@ def test_retry_goes_on_after_a_kill_and_leaves_what_fails_meanwhile(
     queue: FleetQueue, tmp_path: Path
 ) -> None:
     for number in range(1000):
-        fields = {"v": "1", "name": str(number), "attempt": "2", "url": f"http://{number}.example/"}
+        ours = {"tplspider:v": "1", "tplspider:name": str(number), "tplspider:attempt": "2"}
+        fields = {**ours, "url": f"http://{number}.example/"}
         key = queue.keys.retrying if number < 500 else queue.keys.failed
         queue.redis("HSET", key, str(number), json.dumps(fields))
     assert queue.run("retry").out == "1000 failed key pages put back\n"

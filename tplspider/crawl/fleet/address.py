@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
 from scrapy.settings import SETTINGS_PRIORITIES
 
@@ -41,7 +41,7 @@ def queue_address(settings: BaseSettings) -> QueueAddress:
     given = str(_given(settings, ADDRESS) or "").strip()
     if not given:
         raise ValueError(f"no queue: set {ADDRESS} (or that variable) to redis://HOST:PORT/0")
-    fault = f"{ADDRESS}={masked(given)!r}"
+    fault = f"{ADDRESS}={masked(given.partition('?')[0])!r}"
     try:
         parts = urlsplit(given)
         port = parts.port or 6379
@@ -51,6 +51,12 @@ def queue_address(settings: BaseSettings) -> QueueAddress:
         raise ValueError(f"{fault}: expected redis://HOST:PORT/0, or rediss:// for TLS")
     if not re.fullmatch(r"/?[0-9]*", parts.path) or parts.fragment:
         raise ValueError(f"{fault}: after the host, expected the number of a database, as in /0")
+    options = parse_qs(parts.query, keep_blank_values=True)
+    if not all(option.startswith("ssl_") for option in options):
+        raise ValueError(
+            f"{fault}: after the ?, expected options of TLS (ssl_...) alone; a password belongs"
+            f" into {PASSWORD}"
+        )
     if parts.password and _is_argument(settings, ADDRESS):
         raise ValueError(
             f"{fault}: not with its password, as {_WHY}: set {PASSWORD} in the environment"
@@ -65,7 +71,7 @@ def queue_address(settings: BaseSettings) -> QueueAddress:
 
 def check_queue_name(name: str) -> str:
     """The name of a queue, if it can be one; ValueError, in one line, if it cannot."""
-    if re.match(r"rediss?://", name):
+    if re.match(r"rediss?://", name.strip(), re.IGNORECASE):
         raise ValueError(
             f"queue: expected the name of a queue; the address of Redis belongs into {ADDRESS},"
             f" its password into {PASSWORD} ({_WHY})"

@@ -62,6 +62,12 @@ async def begin_work(link: Link, arguments: Arguments, settings: BaseSettings) -
 
 
 def _options(arguments: Arguments, config: Config) -> dict[str, str]:
-    """What answers depend on."""
+    """What all workers have to agree on."""
     given = {name: repr(value) for name, value in asdict(arguments.options).items()}
-    return {**given, "template": repr(config.template or bool(arguments.template))}
+    return {
+        **given,
+        "template": repr(config.template or bool(arguments.template)),
+        # Who gives signs of life more rarely than others expect them is taken for dead.
+        "TPLSPIDER_CLAIM_SECONDS": f"{config.claim_seconds:g}",
+        "TPLSPIDER_CLAIM_TRIES": repr(config.claim_tries),
+    }

@@ -95,7 +95,8 @@ class FleetGate:
         if found := self._leased(request):
             host, leases = found[1], self._worker.leases
             loop = asyncio.get_running_loop()
-            loop.call_soon(lambda: leases.slow_down(host, self._delay(request, host)))
+            start = self._worker.tasks.start
+            loop.call_soon(lambda: start(leases.slow_down(host, self._delay(request, host))))
 
     async def process_request(self, request: Request) -> None:
         """Have the lease of the host."""

@@ -44,9 +44,9 @@ class InHand:
         return list(self._held)
 
     @property
-    def has_suspect(self) -> bool:
-        """Whether there is an entry that a worker may have died of."""
-        return any(held.entry.deaths for held in self._held.values())
+    def deaths(self) -> int:
+        """How many workers have died of one of these entries, or beside it, at most."""
+        return max((held.entry.deaths for held in self._held.values()), default=0)
 
     @property
     def hosts(self) -> AbstractSet[str]:

@@ -103,6 +103,8 @@ class Intake:
         worker = self._worker
         await self._after_an_absence()
         free = worker.config.searches - len(worker.ids)
+        if 0 < worker.in_hand.deaths >= worker.config.claim_tries - 1:
+            free = 0  # its last try: nothing else is to die with it
         count = await self._take(free) if free > 0 else 0
         before = len(worker.in_hand)
         while self._undecided and not worker.is_ending:
@@ -132,7 +134,8 @@ class Intake:
     async def _take(self, free: int) -> int:
         """Have entries that waited for hosts, then others; how many came."""
         worker, keys = self._worker, self._worker.keys
-        suspects = 0 if worker.in_hand.has_suspect else 1
+        suspects = 0 if worker.in_hand.deaths else 1
+        last = worker.config.claim_tries, int(not worker.ids)
         hosts = [
             host
             for host in worker.leases.hosts
@@ -142,15 +145,16 @@ class Intake:
         me = GROUP, worker.name, worker.beat()
         names = [keys.name, keys.workers]
         picked = await worker.run(
-            "pick", [*names, keys.waiting], *me, ms, free, suspects, LEASE, WISH, *hosts
+            *("pick", [*names, keys.waiting], *me, ms, free, suspects, LEASE, WISH), *last, *hosts
         )
         for *_, host in picked:
             await worker.leases.take(host.decode())  # it has it, and gets to know its pace
         if any(deaths for _, _, deaths, _ in picked):
             suspects = 0
+        last = worker.config.claim_tries, int(not worker.ids and not picked)
         taken = []
         if len(picked) < free and not worker.is_ending:
-            taken = await worker.run("take", names, *me, free - len(picked), ms, suspects)
+            taken = await worker.run("take", names, *me, free - len(picked), ms, suspects, *last)
         self._receive([*picked, *taken])
         return len(picked) + len(taken)
 
@@ -200,8 +204,8 @@ class Intake:
         self._ready.append((entry.id, line))
 
     async def _is_empty(self) -> bool:
-        link, name = self._worker.link, self._worker.keys.name
-        return not await link.call(lambda: link.redis.xlen(name))
+        worker = self._worker
+        return bool(await worker.run("is_over", [worker.keys.name], GROUP))
 
     def _tell_full(self, error: QueueError) -> None:
         if not self._is_full:

@@ -139,10 +139,16 @@ class HostLeases:
         if lease and lease.sent is not None:
             lease.sent = monotonic()
 
-    def slow_down(self, host: str, delay: float) -> None:
-        """A host wants more time between two requests than was known at the last one."""
-        if lease := self._leases.get(leased_host(host)):
-            lease.delay = max(lease.delay, delay)
+    async def slow_down(self, host: str, delay: float) -> None:
+        """A host wants more time between two requests than was known at the last one.
+
+        Redis is told at once: this worker may be killed before its next request.
+        """
+        lease = self._leases.get(leased_host(host))
+        if lease and delay > lease.delay:
+            lease.delay = delay
+            names = list(lease_keys(host)[:2])
+            await self._link.run("slow", names, self._worker, math.ceil(1000 * delay))
 
     async def release(self, host: str) -> None:
         """Let others ask a host; they keep to the pace."""

@@ -71,8 +71,8 @@ class FleetWorker:
         self.kept = monotonic()  # when the queue last had a sign of life
         self._intake = Intake(self)
         self._deliveries = Deliveries(self.link, self.keys, self._delivered, self.fail)
-        self._tasks = GuardedTasks(self.fail)
-        self.leaving = Leaving(self, self._tasks)
+        self.tasks = GuardedTasks(self.fail)
+        self.leaving = Leaving(self, self.tasks)
         self._alive: asyncio.Task[None] | None = None
         self._is_faulty = False
         self._is_lost = False  # there is no Redis to say anything to
@@ -84,8 +84,8 @@ class FleetWorker:
         if self._alive is None:
             if self.is_ending:
                 raise StopAsyncIteration
-            self._alive = self._tasks.start(self._stay_alive())
-            self._tasks.start(self._work())
+            self._alive = self.tasks.start(self._stay_alive())
+            self.tasks.start(self._work())
         return await self._intake.next()
 
     @property
@@ -111,7 +111,7 @@ class FleetWorker:
         try:
             return await self.link.run(script, keys, *arguments)
         except QueueError as error:
-            if "NOGROUP" not in str(error):
+            if not any(words in str(error) for words in ("NOGROUP", "no such key")):
                 raise
             logger.warning("Somebody has deleted the queue: what was in work is not any more")
             await begin_work(self.link, self._arguments, self._crawler.settings)
@@ -173,9 +173,9 @@ class FleetWorker:
         if self._alive:
             self._alive.cancel()
         await self._deliveries.wait()
-        await self._tasks.wait()
+        await self.tasks.wait()
         self._give_back(self.ids)
-        await self._tasks.wait()
+        await self.tasks.wait()
         try:
             if self._alive and not self._is_lost:
                 for host in self.leases.hosts:

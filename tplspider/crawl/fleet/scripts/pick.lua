@@ -1,10 +1,12 @@
 -- Entries that have waited for hosts that this worker asks already, or that nobody asks now.
 -- KEYS queue, workers, hosts that are waited for
--- ARGV group, worker, its beat, lease ms, places, may have a suspect (0/1),
---      what names of leases begin with, what names of wishes begin with, then hosts of its own
+-- ARGV group, worker, its beat, lease ms (as long as claim ms), places, may have a suspect (0/1),
+--      what names of leases begin with, what names of wishes begin with, tries,
+--      whether it has nothing else (0/1), then hosts of its own
 -- Gives {id, fields, deaths, host} of each; the worker has the lease of each host.
-local queue, group, me, lease_ms = KEYS[1], ARGV[1], ARGV[2], ARGV[4]
+local queue, group, me, lease_ms = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[4])
 local places, suspects = tonumber(ARGV[5]), tonumber(ARGV[6])
+local tries, is_alone = tonumber(ARGV[9]), ARGV[10] == '1'
 redis.call('HSET', KEYS[2], me, ARGV[3]) -- refused where memory has run out
 local picked = {}
 
@@ -29,11 +31,16 @@ local function pick(host)
     if found and found[2] == 'waiting' then
       local deaths = found[4]
       if deaths > 0 and suspects == 0 then return false end
+      -- The last try is made alone, as in take.lua.
+      local is_last = deaths > 0 and deaths == tries - 1
+      local may_begin = not is_last or (is_alone and #picked == 0) or found[3] > 10 * lease_ms
+      if not may_begin then return false end
       redis.call('LPOP', list)
       local entry = redis.call('XCLAIM', queue, group, me, 0, id, 'RETRYCOUNT', deaths + 1)[1]
       if entry then
         if deaths > 0 then suspects = suspects - 1 end
         picked[#picked + 1] = {id, entry[2], deaths, host}
+        if is_last then places = #picked end
         return true
       end
       redis.call('XACK', queue, group, id)
@@ -43,7 +50,7 @@ local function pick(host)
   end
 end
 
-for i = 9, #ARGV do
+for i = 11, #ARGV do
   if #picked < places and has_lease(ARGV[i]) then pick(ARGV[i]) end
 end
 if #picked < places then
