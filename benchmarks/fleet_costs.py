@@ -48,7 +48,7 @@ class FleetRun:
 
     def each(self, *names: str) -> float:
         """How much more some figures of Redis are at the end than with the list, a key page."""
-        return sum(self.ended[name] - self.filled[name] for name in names) / self.keys
+        return sum(float(self.ended[name] - self.filled[name]) for name in names) / self.keys
 
 
 def throughput(keys: Path, folder: Path, searches: int) -> None:

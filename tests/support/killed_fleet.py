@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -42,19 +43,15 @@ class Difference:
 
 
 class KilledFleet:
-    """A queue with a list in it, and workers; *listed* is the folder with the feeds of one crawl.
-
-    A worker that is killed from outside leaves no sign that it was not the key page's fault, so
-    nothing is given up here.
-    """
+    """A queue, the workers on it, and the rows that come out."""
 
     def __init__(self, server: RedisServer, folder: Path, **settings: object) -> None:
         self.server = server
         self.folder = folder
         self.queue = FleetQueue(server, QUEUE)
+        # A test's own kills are not the fault of key pages: none of them is given up.
         self.fleet = Fleet(
-            *(server, folder),
-            **{"TPLSPIDER_TEMPLATE": 1, "TPLSPIDER_CLAIM_TRIES": 1000, **settings},
+            server, folder, TPLSPIDER_TEMPLATE=1, TPLSPIDER_CLAIM_TRIES=1000, **settings
         )
         self.in_hand: list[int] = []  # how many key pages each killed worker had
 
@@ -82,7 +79,7 @@ class KilledFleet:
 
         def disturb(victim: Popen[bytes]) -> Iterator[Popen[bytes]]:
             for _ in range(times):
-                self.fleet.until(lambda pid=victim.pid: self._has(pid) or not self.fleet.left)
+                self.fleet.until(partial(self._is_at_work, victim.pid))
                 sleep(random.uniform(0, 1))
                 self.in_hand.append(self._has(victim.pid))
                 victim.kill()
@@ -104,6 +101,9 @@ class KilledFleet:
         return [
             _difference(name, rows, rows_of(listed / name)) for name, rows in self.results().items()
         ]
+
+    def _is_at_work(self, pid: int) -> bool:
+        return bool(self._has(pid)) or not self.fleet.left
 
     def _has(self, pid: int) -> int:
         """How many key pages the worker with this process has in work."""
