@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("--stop", default=0, type=float, metavar="SECONDS", help="Redis hangs")
     parser.add_argument("--throughput", action="store_true", help="of 1, 2 and 4 workers")
     parser.add_argument("--costs", action="store_true", help="of a key page")
+    parser.add_argument("--delay", default=0, type=float, help="with these two (%(default)s s)")
     parser.add_argument("--seed", default=16, type=int)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="a new one, for all files")
     options = parser.parse_args()
@@ -160,10 +161,11 @@ def main() -> None:
                 benchmark.kills()
             if options.stop:
                 benchmark.stops()
+            settings = {"TPLSPIDER_SEARCHES": options.searches, "DOWNLOAD_DELAY": options.delay}
             if options.throughput:
-                throughput(benchmark.keys, folder, options.searches)
+                throughput(benchmark.keys, folder, settings)
             if options.costs:
-                costs(benchmark.keys, folder, options.searches)
+                costs(benchmark.keys, folder, settings)
     raise SystemExit(not benchmark.holds)
 
 

@@ -51,23 +51,24 @@ class FleetRun:
         return sum(float(self.ended[name] - self.filled[name]) for name in names) / self.keys
 
 
-def throughput(keys: Path, folder: Path, searches: int) -> None:
+def throughput(keys: Path, folder: Path, settings: Mapping[str, object]) -> None:
     """The answers a second of 1, 2 and 4 workers."""
-    print(f"{os.cpu_count()} cores, for workers, sites and Redis; {searches} searches a worker")
+    print(f"{os.cpu_count()} cores, for workers, sites and Redis; {_words(settings)}")
     first = 0.0
     for workers in (1, 2, 4):
-        found = measured(keys, folder / f"throughput-{workers}", workers, searches)
+        found = measured(keys, folder / f"throughput-{workers}", workers, settings)
         first = first or found.rate
         print(f"  {workers} workers: {found.rate:.1f} key pages a second,", end="")
         print(f" {found.rate / first:.2f} of one; {found.cpu_seconds:.0f} s of CPU", flush=True)
 
 
-def costs(keys: Path, folder: Path, searches: int) -> None:
+def costs(keys: Path, folder: Path, settings: Mapping[str, object]) -> None:
     """What a key page costs, without its template and with it."""
     for name, template in (("without templates", 0), ("with templates", 1)):
-        found = measured(keys, folder / f"costs-{template}", 1, searches, template=template)
+        every = {**settings, "TPLSPIDER_TEMPLATE": template}
+        found = measured(keys, folder / f"costs-{template}", 1, every)
         (worker,) = found.runs
-        print(f"{found.keys} key pages {name}, one worker, {searches} searches at a time:")
+        print(f"{found.keys} key pages {name}, one worker, {_words(settings)}:")
         print(
             f"  a worker: {found.keys / worker.cpu_seconds:.1f} key pages a second of CPU,", end=""
         )
@@ -79,6 +80,7 @@ def costs(keys: Path, folder: Path, searches: int) -> None:
         print(f" result (its rows are {sum(found.sizes) / found.keys:.0f})")
         disk = found.ended["aof_current_size"] / found.keys / _KILO
         print(f"  its append-only file: {disk:.1f} kB a key page, if it is never rewritten")
+        print(f"  {found.rate:.1f} key pages a second")
         net = found.each("total_net_input_bytes") / _KILO
         out = found.each("total_net_output_bytes") / _KILO
         calls = found.each("total_commands_processed")
@@ -90,9 +92,7 @@ def costs(keys: Path, folder: Path, searches: int) -> None:
         print(" second of its CPU", flush=True)
 
 
-def measured(
-    keys: Path, folder: Path, workers: int, searches: int, *, template: int = 0
-) -> FleetRun:
+def measured(keys: Path, folder: Path, workers: int, settings: Mapping[str, object]) -> FleetRun:
     """Let so many workers answer a list, on a Redis of their own."""
     folder.mkdir()
     with redis_server(folder, durable=True) as server:
@@ -101,7 +101,7 @@ def measured(
         told = FleetQueue(server).run("put", keys)
         assert told.code == 0, told.err
         filled = client.info()
-        runs = _run(server, folder, workers, {"TPLSPIDER_SEARCHES": searches}, template)
+        runs = _run(server, folder, workers, settings)
         ended = client.info()
         name = "tplspider:results"
         results = client.xrange(name)
@@ -114,12 +114,15 @@ def measured(
 
 
 def _run(
-    server: RedisServer, folder: Path, workers: int, settings: Mapping[str, object], template: int
+    server: RedisServer, folder: Path, workers: int, settings: Mapping[str, object]
 ) -> list[Run]:
-    every = {**settings, "TPLSPIDER_QUEUE": server.url, "TPLSPIDER_TEMPLATE": template}
-    command = worker_command("tplspider", every)
+    command = worker_command("tplspider", {**settings, "TPLSPIDER_QUEUE": server.url})
     folders = [folder / f"worker-{number}" for number in range(workers)]
     for each in folders:
         each.mkdir()
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(lambda each: run(command, each), folders))
+
+
+def _words(settings: Mapping[str, object]) -> str:
+    return " ".join(f"{name}={value}" for name, value in settings.items())

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import run_scrapy
+from tests.support.crawls import PROJECT, run_scrapy
 from tests.support.killed_fleet import FEEDS, KilledFleet, rows_of
 from tests.support.many_sites import ManySites
 from tests.support.redis_server import needs_redis, redis_server
@@ -45,3 +47,18 @@ def test_a_fleet_with_a_worker_that_is_killed(tmp_path: Path) -> None:
             assert (found.lost, found.more) == ([], []), found
     ids = Counter(row["input"]["id"] for row in rows_of(tmp_path / "fleet-summary.jl"))
     assert ids == Counter(f"key-{number}" for number in range(KEYS))
+
+
+def test_the_benchmark_runs() -> None:
+    sizes = ["--keys=30", "--sites=10", "--workers=2", "--kill=0", "--latency=0.02"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.fleet", *sizes, "--stop=1", "--costs"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" 0 lost, 0 too many") == 3
+    assert "bytes of memory an entry" in done.stdout
