@@ -8,33 +8,29 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.guide_readers import a_readers_variables, furnish
 from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
     KEY,
-    SCRIPTS,
     Scrapyd,
     clone_of_the_project,
     configuration,
-    environment,
     free_port,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.support.crawls import FixtureServer
 
-PROGRAMS = {"scrapy", "scrapyd", "scrapyd-client", "scrapyd-deploy"}
 # The jobs that look at the site; the others may not, as it is on loopback.
 ALLOWED = ("first", "fourth", "fifth", "sixth")
 # The second is cancelled, perhaps before it has begun.
@@ -116,40 +112,6 @@ class Reader:
             os.killpg(self.process.pid, signal.SIGINT)
             self.process.wait(60)
             self.process = None
-
-
-def furnish(venv: Path) -> None:
-    """Put the packages of the tests into a virtual environment, so that pip finds them there."""
-    (packages,) = venv.glob("lib/python*/site-packages")
-    paths = [path for path in sys.path if path.endswith("-packages")]
-    (packages / "of_the_tests.pth").write_text("\n".join(paths) + "\n")
-    # Python 3.11 brings a setuptools of its own, which would come first and is too old.
-    (packages / "distutils-precedence.pth").unlink(missing_ok=True)
-    for name in ("setuptools*", "pkg_resources", "_distutils_hack"):
-        for folder in packages.glob(name):
-            shutil.rmtree(folder)
-    for program in entry_points(group="console_scripts"):
-        if program.name in PROGRAMS:
-            script = venv / "bin" / program.name
-            script.write_text(
-                f"#!{venv / 'bin' / 'python'}\nimport sys\n"
-                f"from {program.module} import {program.attr}\nsys.exit({program.attr}())\n"
-            )
-            script.chmod(0o755)
-
-
-def a_readers_variables(home: Path) -> dict[str, str]:
-    """Those of a person who has python3, but none of our programs, and no network for pip."""
-    programs = home / "bin"
-    programs.mkdir()
-    python = programs / "python3"
-    python.write_text(f'#!/bin/sh\nexec "{sys._base_executable}" "$@"\n')  # type: ignore[attr-defined]
-    python.chmod(0o755)
-    others = [path for path in os.environ["PATH"].split(os.pathsep) if Path(path) != SCRIPTS]
-    variables = environment(home, PATH=os.pathsep.join([str(programs), *others]))
-    for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
-        variables.pop(name, None)
-    return {**variables, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def with_our_addresses(line: str, clone: Path, server: Scrapyd, site: FixtureServer) -> str:

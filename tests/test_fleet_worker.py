@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,9 @@ def test_what_a_stopped_worker_had_is_given_back_at_once(
         assert [(row["consumer"], row["times_delivered"]) for row in found] == [
             (b"returned", 0)
         ] * 3
-        assert "Given back to the queue: 3 key pages" in fleet.log(stopped)
+        # Perhaps by twos: what was not begun goes back first.
+        given = re.findall(r"Given back to the queue: (\d+) key page", fleet.log(stopped))
+        assert sum(map(int, given)) == 3
         assert [key for key in fleet.keys if b"lease" in key] == []
         other = fleet.start("-aforever=1")
         fleet.until(lambda: [*fleet.in_work().values()] == [1, 1, 1])

@@ -37,15 +37,19 @@ class Asked:
 
 
 class ManySites:
-    """The server, for as long as the ``with`` block lasts; *log* is a file for what is asked."""
+    """The server, for as long as the ``with`` block lasts; *log* is a file for what is asked.
 
-    def __init__(self, log: Path | None = None) -> None:
+    Every answer takes *latency* seconds, and those of some hosts longer.
+    """
+
+    def __init__(self, log: Path | None = None, latency: float = 0) -> None:
         self._log = log
+        self._latency = latency
         self.port = 0
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, *([str(self._log)] if self._log else [])],
+            [sys.executable, "-m", __name__, str(self._latency), *_words(self._log)],
             cwd=PROJECT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -81,8 +85,9 @@ class ManySites:
 class _Connection(asyncio.Protocol):
     """One client. Its requests have no bodies, and the next one waits for an answer."""
 
-    def __init__(self, log: IO[str] | None, known: set[str]) -> None:
+    def __init__(self, log: IO[str] | None, known: set[str], latency: float) -> None:
         self._log = log
+        self._latency = latency
         self._known = known  # addresses that were asked for
         self._count = 0
         self._data = b""
@@ -116,7 +121,7 @@ class _Connection(asyncio.Protocol):
             self._known.add(host + path)
             self._transport.write(b"HTTP/1.1 503 -\r\nContent-Length: 0\r\n\r\n")
             return
-        late = LATE if host.startswith("late-") else 0
+        late = LATE if host.startswith("late-") else self._latency
         asyncio.get_running_loop().call_later(late, self._answer, host, path)
 
     def _answer(self, host: str, path: str) -> None:
@@ -126,10 +131,16 @@ class _Connection(asyncio.Protocol):
         self._transport.write(f"HTTP/1.1 {found.status} -\r\n{head}\r\n".encode() + found.body)
 
 
-async def _serve(log: IO[str] | None) -> None:
+def _words(log: Path | None) -> list[str]:
+    return [str(log)] if log else []
+
+
+async def _serve(log: IO[str] | None, latency: float) -> None:
     loop = asyncio.get_running_loop()
     known: set[str] = set()
-    server = await loop.create_server(lambda: _Connection(log, known), "127.0.0.1", 0, backlog=512)
+    server = await loop.create_server(
+        lambda: _Connection(log, known, latency), "127.0.0.1", 0, backlog=512
+    )
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.close()
@@ -137,11 +148,12 @@ async def _serve(log: IO[str] | None) -> None:
 
 def main() -> None:
     """Serve until standard input ends, as ManySites has it."""
-    if len(sys.argv) > 1:
-        with Path(sys.argv[1]).open("w", encoding="utf-8", buffering=1) as log:
-            asyncio.run(_serve(log))
+    latency = float(sys.argv[1])
+    if len(sys.argv) > 2:
+        with Path(sys.argv[2]).open("w", encoding="utf-8", buffering=1) as log:
+            asyncio.run(_serve(log, latency))
     else:
-        asyncio.run(_serve(None))
+        asyncio.run(_serve(None, latency))
 
 
 if __name__ == "__main__":

@@ -11,4 +11,6 @@ for i = 4, #ARGV do
   end
 end
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+-- As in take: a worker that has nothing is alive, too.
+redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'STREAMS', KEYS[1], '18446744073709551615-0')
 return lost

@@ -8,6 +8,8 @@ local free, idle, suspects = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV
 local tries, is_alone = tonumber(ARGV[7]), ARGV[8] == '1'
 -- The first write: where memory has run out Redis refuses it, and nothing is taken.
 redis.call('HSET', KEYS[2], me, ARGV[3])
+-- Redis before 7.2 hears nothing of a worker that gets nothing: here it asks for what never was.
+redis.call('XREADGROUP', 'GROUP', group, me, 'STREAMS', queue, '18446744073709551615-0')
 local taken = {}
 
 local function claim(from, least_idle)
