@@ -68,8 +68,12 @@ def test_goes_on_from_where_it_stopped(queue: FleetQueue, tmp_path: Path) -> Non
     queue.answer()
     with ends.open("a") as file:
         file.write('{"half a row')  # as of a command that was killed
-    assert queue.run("results", *options).out == "100 results written\n"
-    assert queue.run("results", *options).out == "0 results written\n"
+    told = queue.run("results", *options)
+    assert (told.code, told.out) == (0, "100 results written\n")
+    assert len(told.err.splitlines()) == 1
+    assert "cut off what stood behind the last row, as after a kill: 12 bytes" in told.err
+    told = queue.run("results", *options)
+    assert (told.out, told.err) == ("0 results written\n", "")
     assert numbers(ends) == numbers(pages) == list(range(1, 301))
     assert numbers(found) == [number for number in range(1, 301) for _ in (1, 2)]
     assert rows(found)[0].keys() >= {"key_url", "rank", "attempt"}
