@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import random
@@ -14,6 +15,8 @@ import pytest
 
 from tests.support.fleet_queue import FleetQueue
 from tests.support.redis_server import RedisServer, needs_redis, redis_server
+from tplspider.crawl.fleet.address import QueueAddress
+from tplspider.crawl.fleet.link import Link, QueueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,6 +220,12 @@ def test_no_redis_and_no_password(tmp_path: Path) -> None:
         assert "secret" not in told.err
 
 
+def test_tls_where_there_is_none(server: RedisServer) -> None:
+    url = server.url.replace("redis://", "rediss://") + "?socket_connect_timeout=0.3"
+    with pytest.raises(QueueError, match="no TLS at that port"):
+        asyncio.run(Link.open(QueueAddress(url), 0))
+
+
 @pytest.mark.parametrize("key", ["", ":results", ":files", ":waiting"])
 def test_keys_of_another_type(key: str, queue: FleetQueue, tmp_path: Path) -> None:
     queue.redis("SET", queue.keys.name + key, "mine")
@@ -254,8 +263,9 @@ def samples(text: str) -> dict[str, float]:
             sample = re.fullmatch(rf"([a-z_]+)\{{({label}(?:,{label})*)\}} ([0-9.]+)", line)
             assert sample, line
             assert sample[1] == current
-            assert line not in found
-            found[f"{sample[1]}{{{sample[2]}}}"] = float(sample[3])
+            series = f"{sample[1]}{{{sample[2]}}}"
+            assert series not in found
+            found[series] = float(sample[3])
     return found
 
 
@@ -301,6 +311,33 @@ def test_status_metrics_retry_and_clear(queue: FleetQueue, tmp_path: Path) -> No
     queue.redis("RPUSH", queue.keys.waiting_for("a.example"), "1-1")
     assert queue.run("clear", "--yes", "--force").code == 0
     assert queue.redis("KEYS", "*") == []
+
+
+def test_status_of_what_others_have_written(queue: FleetQueue, tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(urls(3))
+    queue.run("put", path)
+    assert queue.answer(1) == 1
+    names = [b"\xff", b"\xfe", b"\\xff", b"\\udcff", "\xff\u2028".encode(), b"a\r\x1b[31m\n"]
+    for name in names:
+        queue.redis("XGROUP", "CREATECONSUMER", queue.keys.name, "tplspider", name)
+    beats = [b"[" * 100_000, b'{"done": 1' + b"0" * 4000 + b"}", b'{"host": [[]], "done": true}']
+    for name, beat in zip(names, beats, strict=False):
+        queue.redis("HSET", queue.keys.workers, name, beat)
+    for field, value in (("x", "y"), ("9" * 400, "5"), (str(int(time.time()) // 60), "9" * 400)):
+        queue.redis("HSET", queue.keys.rate, field, value)
+    queue.redis("HSET", queue.keys.facts, "done", "9" * 400)
+    queue.redis("HSET", queue.keys.facts, "given_up", "-7")
+    status = queue.run("status")
+    assert (status.code, status.err) == (0, "")
+    assert all(len(line) < 100 for line in status.out.splitlines())
+    told = queue.run("status", "--metrics")
+    assert (told.code, told.err) == (0, "")
+    assert all(line.isprintable() for line in told.out.split("\n"))
+    found = samples(told.out)
+    assert found['tplspider_queue_done_total{queue="tplspider"}'] == 0
+    assert found['tplspider_queue_given_up_total{queue="tplspider"}'] == 0
+    assert len([name for name in found if "_in_work" in name]) == len(names) + 1
 
 
 def test_retry_goes_on_after_a_kill_and_leaves_what_fails_meanwhile(

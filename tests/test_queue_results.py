@@ -68,8 +68,12 @@ def test_goes_on_from_where_it_stopped(queue: FleetQueue, tmp_path: Path) -> Non
     queue.answer()
     with ends.open("a") as file:
         file.write('{"half a row')  # as of a command that was killed
-    assert queue.run("results", *options).out == "100 results written\n"
-    assert queue.run("results", *options).out == "0 results written\n"
+    told = queue.run("results", *options)
+    assert (told.code, told.out) == (0, "100 results written\n")
+    assert len(told.err.splitlines()) == 1
+    assert "cut off what stood behind the last row, as after a kill: 12 bytes" in told.err
+    told = queue.run("results", *options)
+    assert (told.out, told.err) == ("0 results written\n", "")
     assert numbers(ends) == numbers(pages) == list(range(1, 301))
     assert numbers(found) == [number for number in range(1, 301) for _ in (1, 2)]
     assert rows(found)[0].keys() >= {"key_url", "rank", "attempt"}
@@ -186,6 +190,7 @@ def test_other_files_queues_and_streams(queue: FleetQueue, tmp_path: Path) -> No
 def test_results_out_of_form_and_of_a_later_version(queue: FleetQueue, tmp_path: Path) -> None:
     fill(queue, tmp_path, 2)
     (one, two) = queue.entries()
+    queue.redis("DEL", queue.keys.name)  # all are answered
     for number, bad in enumerate(
         [b"\xff\x1b[31m", zlib.compress(b"[1"), zlib.compress(b"[]"), zlib.compress(b'{"a": 1}')]
     ):
@@ -196,14 +201,21 @@ def test_results_out_of_form_and_of_a_later_version(queue: FleetQueue, tmp_path:
     queue.add_result(rows_of(two), entry=two.id, version=2)
     queue.add_result(rows_of(two), entry=two.id)
     ends = tmp_path / "s.jl"
-    err = refused(queue, "--summary", ends)
-    assert "results of version 2: this tplspider knows 1" in err
+    told = queue.run("results", "--summary", ends)
+    assert (told.code, told.out) == (1, "")
+    *others, newer = told.err.splitlines()
+    assert len(others) == 6
+    assert "\x1b" not in told.err
+    assert "results of version 2: this tplspider knows 1" in newer
+    assert newer.endswith("1 result written; 6 results out of form left out")
+    assert numbers(ends) == [1]
+    assert "results of version 2" in refused(queue, "--summary", ends)
+    final = queue.run("results", "--final", "--rest", "--summary", tmp_path / "final.jl")
+    assert final.code == 2
+    assert not (tmp_path / "final.jl").exists()
     queue.redis("XDEL", queue.keys.results, last_but_one(queue))
     told = queue.run("results", "--summary", ends, "--rest")
-    assert told.code == 1
-    assert told.out == "2 results written; 6 results out of form left out\n"
-    assert len(told.err.splitlines()) == 6
-    assert "\x1b" not in told.err
+    assert (told.code, told.out) == (0, "1 result written\n")
     assert numbers(ends) == [1, 2]
 
 
@@ -211,6 +223,58 @@ def last_but_one(queue: FleetQueue) -> bytes:
     found = queue.redis("XREVRANGE", queue.keys.results, "+", "-", "COUNT", "2")
     answer: bytes = found[1][0]
     return answer
+
+
+def test_rows_that_cannot_be_written(queue: FleetQueue, tmp_path: Path) -> None:
+    fill(queue, tmp_path, 2)
+    (one, two) = queue.entries()
+    queue.redis("DEL", queue.keys.name)  # all are answered
+    rows_given = json.loads(zlib.decompress(rows_of(one)))
+
+    def packed(kind: str, **values: object) -> bytes:
+        row = rows_given[kind]
+        changed = {**row, **values} if kind == "summary" else [{**row[0], **values}]
+        return zlib.compress(json.dumps({**rows_given, kind: changed}).encode())
+
+    def nested(levels: int) -> dict[str, Any]:
+        return {"a": nested(levels - 1)} if levels else {}
+
+    bad = [
+        packed("summary", hint="\ud800"),
+        packed("summary", input={"a": [{"\udfff": 1}]}),
+        packed("summary", input=[1]),
+        packed("summary", input=nested(300)),
+        packed("summary", input={"a": float("nan")}),
+        packed("summary", similarity=float("inf")),
+        packed("summary", cs_size=10**400),
+        packed("summary", complete=1),
+        packed("summary", line=True),
+        packed("summary", search_id="\ud800"),
+        packed("summary", search_id=["x"]),
+        packed("summary", search_id=10**30),
+        packed("candidates", search_id=["x"]),
+        packed("candidates", similarity=None),
+        packed("templates", members="abc"),
+        zlib.compress(json.dumps({**rows_given, "candidates": "abc"}).encode()),
+        zlib.compress(b'{"summary":' + b"[" * 200_000),
+        zlib.compress(b'{"summary": "\xed\xa0\x80"}'),
+    ]
+    for number, each in enumerate(bad):
+        queue.add_result(each, entry=f"bad {number}")
+    for attempt in ("0", "-1", "1" * 10, "\u0661"):
+        queue.add_result(rows_of(one), entry=f"attempt {attempt}", attempt=attempt)
+    ids = [found[0].decode() for found in queue.redis("XRANGE", queue.keys.results, "-", "+")]
+    queue.add_result(rows_of(one), entry="in form", attempt="9" * 9)
+    queue.add_result(packed("summary", input=nested(90), similarity=1), entry="deep")
+    queue.add_result(rows_of(two), entry=two.id)
+    for options in (("--summary", tmp_path / "s.jl"), ("--final", "--summary", tmp_path / "f.csv")):
+        told = queue.run("results", *options, "-O", tmp_path / f"c{len(options)}.csv")
+        assert told.out == "3 results written; 22 results out of form left out\n", told.err
+        assert told.code == 1
+        lines = told.err.splitlines()
+        assert [line.split()[1] for line in lines] == ids
+        assert numbers(options[-1]) == [1, 1, 2]
+        assert [int(row["attempt"]) for row in rows(options[-1])] == [10**9 - 1, 1, 1]
 
 
 def test_follow_and_two_at_once(queue: FleetQueue, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import time
 import traceback
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
@@ -48,7 +48,8 @@ def summary(number: int) -> CandidateSearch:
 
 def _blank(item_class: type) -> dict[str, Any]:
     needed = (f for f in fields(item_class) if f.default is f.default_factory is MISSING)
-    return {field.name: "" for field in needed}
+    hints = get_type_hints(item_class)
+    return {field.name: hints[field.name]() for field in needed}
 
 
 class FedFeeds:

@@ -120,10 +120,12 @@ class FleetQueue:
         arguments = GROUP, entry.id, version, entry.attempt, rows, entry.name, again, 0
         assert await link.run("finish", names, *arguments)
 
-    def add_result(self, rows: bytes, *, entry: str = "1-1", version: int = VERSION) -> None:
+    def add_result(
+        self, rows: bytes, *, entry: str = "1-1", version: int = VERSION, attempt: str = "1"
+    ) -> None:
         """A result that no worker of ours has made."""
-        fields = ("v", str(version), "entry", entry, "name", entry, "attempt", "1", "rows", rows)
-        self.redis("XADD", self.keys.results, "*", *fields)
+        fields = ("v", str(version), "entry", entry, "name", entry, "attempt", attempt)
+        self.redis("XADD", self.keys.results, "*", *fields, "rows", rows)
         self.redis("HSETNX", self.keys.facts, "began", "1.1")
 
 

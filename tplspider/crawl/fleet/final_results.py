@@ -79,6 +79,8 @@ async def _parts(queue: OpenQueue, end: str, *, rest: bool) -> AsyncIterator[Par
     position = Position()
     while True:
         part = await read_results(queue, position, rest=rest)
+        if part.newer:  # an answer that may be the last one to its key page
+            raise ValueError(part.newer)
         end = end or part.end
         yield part
         position = part.behind

@@ -48,10 +48,19 @@ class Intake:
         self._changed, self._came = asyncio.Event(), asyncio.Event()
         self._is_over = False
         self._is_full = False  # the memory of Redis
+        # A worker that somebody kills again and again is not to take what others died of, or it
+        # would look as if that were the cause. It takes it once it has answered something, or if
+        # there is nothing else.
+        self._is_proven = False
 
     def wake(self) -> None:
         """Look again: a search has left, or the end has come."""
         self._changed.set()
+
+    def answered(self) -> None:
+        """An answer of this worker is in the queue."""
+        self._is_proven = True
+        self.wake()
 
     def left(self, host: str) -> None:
         """A search of a host is over, as the name of its lease has it."""
@@ -118,6 +127,7 @@ class Intake:
         if self._is_full and free > 0:
             self._is_full = False
             logger.info("The queue has memory again")
+        self._is_proven = self._is_proven or not (count or worker.ids)
         if count:
             return 0 if len(worker.in_hand) > before else _AFTER_PARKING
         if free > 0 and not worker.forever and not worker.ids and await self._is_empty():
@@ -134,7 +144,7 @@ class Intake:
     async def _take(self, free: int) -> int:
         """Have entries that waited for hosts, then others; how many came."""
         worker, keys = self._worker, self._worker.keys
-        suspects = 0 if worker.in_hand.deaths else 1
+        suspects = int(self._is_proven and not worker.in_hand.deaths)
         last = worker.config.claim_tries, int(not worker.ids)
         hosts = [
             host

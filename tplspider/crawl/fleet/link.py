@@ -74,7 +74,10 @@ class Link:
             await link.close()
             if not isinstance(error, link._faults.RedisError | OSError):
                 raise
-            raise QueueError(f"the queue at {address}: {link._reason(error)}") from None
+            why = link._reason(error)
+            if address.url.startswith("rediss:") and isinstance(error, link._faults.TimeoutError):
+                why += ": perhaps there is no TLS at that port, as rediss:// has it"
+            raise QueueError(f"the queue at {address}: {why}") from None
         return link
 
     async def close(self) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.fleet.address import QueueAddress
 
+_LONGEST = 15  # digits of a count: a float still has all of them
+
 
 class StoppedError(Exception):
     """Why a command stopped on its way, in one line; what it has done stays done."""
@@ -82,8 +84,11 @@ def text(value: Any) -> str:
 
 
 def whole(value: object) -> int:
-    """What should be a count; 0 where somebody has written something else."""
-    try:
-        return int(text(value))
-    except ValueError:
-        return 0
+    """What should be a count; 0 where somebody has written something else.
+
+    >>> whole(b"12"), whole("many"), whole(-3), whole("9" * 400)
+    (12, 0, 0, 0)
+    """
+    digits = text(value)
+    is_count = digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST
+    return int(digits) if is_count else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -12,6 +13,7 @@ from tplspider.crawl.batch.journal_file import open_kept
 from tplspider.crawl.batch.same_crawl import difference
 from tplspider.crawl.fleet.results_stream import Position
 from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
+from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.fleet.result_feeds import ResultFeed
     from tplspider.crawl.fleet.rows import Answer
     from tplspider.crawl.outputs.resumable import FedFile
+
+logger = logging.getLogger(__name__)
 
 ENDING = ".position"
 
@@ -162,6 +166,13 @@ class ResultFiles:
                 raise ValueError(
                     f"{feed.label}: the file is not as it was left: put it back, or begin again"
                     " with other files"
+                )
+            # A CSV without rows was left with its header, which comes again.
+            if (surplus := _size(feed.path) - length) and (length or not feed.is_csv):
+                logger.warning(
+                    "%s: cut off what stood behind the last row, as after a kill: %s",
+                    feed.label,
+                    counted(surplus, "byte"),
                 )
         files = {feed: _feed_file(feed) for feed in self._feeds}
         self._files.start(files.values())

@@ -62,6 +62,10 @@ async def take_results(
                     position = part.behind
                 if trim and position.read:
                     await _trim(queue, position.id)
+                if part.newer:
+                    if taken.answers or taken.bad:
+                        raise StoppedError(f"{part.newer}: {taken}")
+                    raise ValueError(part.newer)
                 if not follow and (not part.answers or not is_behind(position.id, end)):
                     return
                 if not part.answers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.open_queue import text
-from tplspider.crawl.fleet.rows import Answer
+from tplspider.crawl.fleet.rows import Answer, NewerResultsError
 from tplspider.search.wording import counted
 
 if TYPE_CHECKING:
@@ -29,11 +29,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Answers that follow a position, the position behind them, and where the stream ends now."""
+    """Answers that follow a position, the position behind them, and where the stream ends now.
+
+    *newer* says why it does not go on behind them, if what follows is of a later version.
+    """
 
     answers: list[Answer]
     behind: Position
     end: str
+    newer: str = ""
 
 
 async def read_results(queue: OpenQueue, position: Position, *, rest: bool = False) -> Part:
@@ -57,9 +61,15 @@ async def read_results(queue: OpenQueue, position: Position, *, rest: bool = Fal
                 " give --rest to have those that are left"
             )
         read = max(read, added - length if _order(text(first)) > _order(position.id) else read)
-    answers = [Answer.read(answer_id, pairs) for answer_id, pairs in found]
+    answers, newer = [], ""
+    for answer_id, pairs in found:
+        try:
+            answers.append(Answer.read(answer_id, pairs))
+        except NewerResultsError as error:
+            newer = f"{keys.results}: {error}"
+            break
     behind = answers[-1].id if answers else position.id
-    return Part(answers, Position(behind, read + len(answers), text(began)), text(end))
+    return Part(answers, Position(behind, read + len(answers), text(began)), text(end), newer)
 
 
 def is_behind(position: str, end: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tplspider.crawl.fleet.entry import VERSION
+from tplspider.crawl.fleet.row_form import check_types, read_rows
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _LARGEST = 500_000_000  # bytes of JSON; a template is some times as large as its page
+_LONGEST = 9  # digits of a version or an attempt
 
 Item = TypeVar("Item")
 
@@ -65,23 +66,24 @@ class Answer:
             found.get(key, b"").decode("utf-8", "replace")
             for key in (b"v", b"entry", b"name", b"attempt")
         )
-        if _count(version) > VERSION:
+        if _is_number(version) and (len(version) > _LONGEST or int(version) > VERSION):
             raise NewerResultsError(
-                f"results of version {_count(version)}: this tplspider knows {VERSION}: update it"
+                f"results of version {version[:20]}: this tplspider knows {VERSION}: update it"
             )
-        about = answer_id.decode(), entry, name or entry, max(_count(number), 1)
+        about = answer_id.decode(), entry, name or entry
+        attempt = 1
         try:
-            rows = json.loads(_unpacked(found[b"rows"]))
+            attempt = _attempt(number or "1")
+            rows = read_rows(_unpacked(found.get(b"rows", b"")))
             return cls(
                 *about,
-                _item(Summary, rows["summary"], about[3]),
-                [_item(Candidate, row, about[3]) for row in rows.get("candidates") or ()],
-                [_item(Template, row, about[3]) for row in rows.get("templates") or ()],
+                attempt,
+                _item(Summary, rows["summary"], attempt),
+                [_item(Candidate, row, attempt) for row in rows["candidates"]],
+                [_item(Template, row, attempt) for row in rows["templates"]],
             )
-        except KeyError as error:
-            return cls(*about, fault=f"no {error} in it")
-        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error) as error:
-            return cls(*about, fault=" ".join(str(error).split()) or type(error).__name__)
+        except (ValueError, zlib.error) as error:
+            return cls(*about, attempt, fault=" ".join(str(error).split()))
 
     def items(self) -> Iterator[Candidate | Template | Summary]:
         """All rows."""
@@ -105,8 +107,21 @@ def _item(kind: type[Item], row: dict[str, Any], attempt: int) -> Item:
     for each in fields(kind):  # type: ignore[arg-type]
         if each.name not in known and each.default is each.default_factory is MISSING:
             raise ValueError(f"no {each.name!r} in a row")
-    return kind(**{**known, "attempt": attempt})
+    item = kind(**{**known, "attempt": attempt})
+    check_types(item)
+    return item
 
 
-def _count(number: str) -> int:
-    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
+def _attempt(number: str) -> int:
+    """Which attempt it was: the first is 1, and there are fewer than ten digits of them.
+
+    >>> _attempt("007")
+    7
+    """
+    if not _is_number(number) or len(number) > _LONGEST or not int(number):
+        raise ValueError(f"its attempt is {number[:20]!r}")
+    return int(number)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()

@@ -117,7 +117,7 @@ async def queue_status(queue: OpenQueue) -> QueueStatus:
     names = [keys.name, keys.results, keys.failed, keys.retrying, keys.facts, keys.rate]
     answer = await queue.link.run("status", [*names, keys.workers, keys.waiting], GROUP)
     now, entries, results, size, failed, facts, rate, beats, hosts, consumers = answer
-    about, told = _pairs(facts), _pairs(beats)
+    about, told = _pairs(facts), dict(zip(beats[::2], beats[1::2], strict=True))
     workers, for_hosts = [], 0
     for name, pending, silence in consumers:
         if text(name) == WAITING:
@@ -125,10 +125,11 @@ async def queue_status(queue: OpenQueue) -> QueueStatus:
         elif text(name) != RETURNED:
             seconds = silence / 1000
             dead = seconds > queue.claim_seconds
-            workers.append(_worker(text(name), pending, seconds, dead, told.get(text(name), "")))
+            beat = text(told.get(name, b""))
+            workers.append(_worker(_spelled(name), pending, seconds, dead, beat))
     in_work = sum(worker.in_work for worker in workers)
     return QueueStatus(
-        keys.name,
+        _spelled(keys.name.encode()),
         max(entries - in_work, 0),
         min(for_hosts, entries),
         hosts,
@@ -147,14 +148,27 @@ def _worker(name: str, in_work: int, silence: float, dead: bool, beat: str) -> W
     """A worker, with what it has last told of itself: anything, as far as we know."""
     try:
         told: Any = json.loads(beat or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         told = {}
     if not isinstance(told, dict):
         told = {}
     done = told.get("done")
-    machine, version = (str(told.get(name, ""))[:100] for name in ("host", "version"))
-    number = done if isinstance(done, int) else None
+    texts = (told.get(name) for name in ("host", "version"))
+    machine, version = (each[:100] if isinstance(each, str) else "" for each in texts)
+    number = done if type(done) is int and done == whole(done) else None
     return Worker(name, in_work, silence, dead, number, machine, version)
+
+
+def _spelled(name: bytes) -> str:
+    r"""A name, which may be any bytes, in characters that can be printed: each in a way of its own.
+
+    >>> print(_spelled(b"a b\n\x1b\\ \xff"), _spelled("\xff\u2028".encode()))
+    a b\n\x1b\\ \udcff ÿ\u2028
+    """
+    return "".join(
+        each if each.isprintable() and each != "\\" else each.encode("unicode_escape").decode()
+        for each in name.decode("utf-8", "surrogateescape")
+    )
 
 
 def _a_minute(rate: dict[str, str], now: int) -> float:

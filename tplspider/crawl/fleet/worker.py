@@ -227,7 +227,7 @@ class FleetWorker:
         self._life.done += is_first
         self.count("answered" if is_first else "answered_by_others")
         self.admission.wake()
-        self._intake.wake()
+        self._intake.answered()
 
     def _give_back(self, ids: set[str]) -> None:
         for entry_id in ids:
