@@ -49,7 +49,6 @@ class KilledFleet:
         self.server = server
         self.folder = folder
         self.queue = FleetQueue(server, QUEUE)
-        # A test's own kills are not the fault of key pages: none of them is given up.
         self.fleet = Fleet(server, folder, TPLSPIDER_TEMPLATE=1, **settings)
         self.in_hand: list[int] = []  # how many key pages each killed worker had
 
