@@ -258,6 +258,19 @@ def test_the_fields_of_an_entry_are_its_users(
         assert fleet.redis.hlen(f"{QUEUE}:failed") == 2
 
 
+def test_a_worker_that_waits_for_more_leaves_nothing_undone(
+    server: RedisServer, sites: ManySites, tmp_path: Path
+) -> None:
+    with Fleet(server, tmp_path) as fleet:
+        worker = fleet.start("-aforever=1")
+        fleet.until(lambda: "has nothing for this worker yet" in fleet.log(worker))
+        fleet.put([{"url": sites.url("site-2")}])
+        fleet.until(lambda: fleet.answered)
+        fleet.until(lambda: not fleet.in_work())
+        assert fleet.stop(worker) == 0, fleet.log(worker)
+        assert "Ended before" not in fleet.log(worker)
+
+
 def test_workers_agree_on_who_is_dead(
     server: RedisServer, sites: ManySites, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
+COMMANDS |= {"tplspider.commands.queue"}
 COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = [needs_redis, pytest.mark.crawl]
 
+PUT = "Queue tplspider:"
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
@@ -49,11 +51,11 @@ def lines_put(queue: FleetQueue) -> list[int]:
 def test_a_list_is_put_once_and_grows(queue: FleetQueue, tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text(urls(1200) + "\n# a comment\nno address\x1b[31m \n")
-    assert queue.run("put", path).out == "1201 key pages put\n"
-    assert queue.run("put", path).out == "0 key pages put; 1201 were there before\n"
+    assert queue.run("put", path).out == f"{PUT} 1201 key pages put\n"
+    assert queue.run("put", path).out == f"{PUT} 0 key pages put; 1201 were there before\n"
     with path.open("a") as file:
         file.write(urls(2, 5000))
-    assert queue.run("put", path).out == "2 key pages put; 1201 were there before\n"
+    assert queue.run("put", path).out == f"{PUT} 2 key pages put; 1201 were there before\n"
     entries = queue.entries()
     assert len({entry.name for entry in entries}) == len(entries) == 1203
     assert entries[0].line.values == {"url": "http://0.example/"}
@@ -74,24 +76,24 @@ def test_a_list_that_was_changed_is_refused(queue: FleetQueue, tmp_path: Path) -
     assert queue.run("put", path).code == 0
     path.write_text("url,shop\nhttp://a.example/,1\n")
     assert "2 lines of it are in the queue, and it has 1 now" in queue.run("put", path).err
-    assert queue.run("put", path, "--as", "another").out == "1 key page put\n"
+    assert queue.run("put", path, "--as", "another").out == f"{PUT} 1 key page put\n"
     assert len(queue.entries()) == 3
 
 
 def test_standard_input_is_remembered_by_a_name_only(queue: FleetQueue) -> None:
-    assert queue.run("put", "-", given=urls(2)).out == "2 key pages put\n"
-    assert queue.run("put", "-", given=urls(2)).out == "2 key pages put\n"
+    assert queue.run("put", "-", given=urls(2)).out == f"{PUT} 2 key pages put\n"
+    assert queue.run("put", "-", given=urls(2)).out == f"{PUT} 2 key pages put\n"
     assert queue.redis("HLEN", queue.keys.files) == 0
-    assert queue.run("put", "-", "--as", "pipe", given=urls(2)).out == "2 key pages put\n"
+    assert queue.run("put", "-", "--as", "pipe", given=urls(2)).out == f"{PUT} 2 key pages put\n"
     grown = queue.run("put", "-", "--as", "pipe", given=urls(3))
-    assert grown.out == "1 key page put; 2 were there before\n"
+    assert grown.out == f"{PUT} 1 key page put; 2 were there before\n"
     assert len({entry.name for entry in queue.entries()}) == 7
 
 
 def test_lines_out_of_form_are_put_and_counted(queue: FleetQueue, tmp_path: Path) -> None:
     path = tmp_path / "list.jl"
     path.write_bytes(b'{"url": "http://a.example/", "own": "\\u202e\\u0000"}\n{\xff\n{"url": 3}\n')
-    assert queue.run("put", path).out == "3 key pages put (2 of them out of form)\n"
+    assert queue.run("put", path).out == f"{PUT} 3 key pages put (2 of them out of form)\n"
     good, *bad = queue.entries()
     assert good.line.input == {"own": "\u202e\x00"}
     assert all(entry.line.fault for entry in bad)
@@ -190,7 +192,7 @@ def test_a_cut_off_list_goes_on_when_it_is_whole(queue: FleetQueue, tmp_path: Pa
         (("results", "-O", "a.txt"), "expected a file that ends in one of"),
         (("results", "-O", "a.jl", "--summary", "a.jl"), "is the file of another feed"),
         (("status", "--nothing"), "unknown option '--nothing'"),
-        (("status", "-q", "a:b"), "expected a name without spaces"),
+        (("status", "-q", "a:b"), "expected a name that has no space"),
     ],
 )
 def test_wrong_use(arguments: tuple[str, ...], why: str, queue: FleetQueue) -> None:

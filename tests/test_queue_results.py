@@ -158,6 +158,8 @@ def test_other_files_queues_and_streams(queue: FleetQueue, tmp_path: Path) -> No
     options = ("--summary", ends)
     assert queue.run("results", *options).code == 0
     other = FleetQueue(queue.server, "other")
+    assert "'other' is not there" in refused(other, *options)
+    fill(other, tmp_path, 1)
     assert "queue was tplspider and is other" in refused(other, *options)
     assert "is new" in refused(queue, *options, "--template", tmp_path / "t.jl")
     written = ends.read_bytes()
@@ -170,6 +172,7 @@ def test_other_files_queues_and_streams(queue: FleetQueue, tmp_path: Path) -> No
     strange.write_text("mine\n")
     assert "there already" in refused(queue, "--summary", strange)
     assert strange.read_text() == "mine\n"
+    assert not strange.with_name("strange.jl.position").exists()
     # Another reader deletes what this one has not read.
     queue.answer(2)
     assert queue.run("results", "-O", tmp_path / "c.jl", "--trim").code == 0

@@ -94,7 +94,8 @@ class Command(ScrapyCommand):
 
         with SiteServer() as server:
             report = _report_file() if opts.report is None else opts.report
-            arguments = {"url": server.url + KEY_PAGE, "n": opts.n, "report": report}
+            arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
+            arguments |= {"report": report} if report else {}
             try:
                 check_crawl(TemplateCandidatesSpider, arguments, self.settings)
             except ValueError as error:

@@ -221,6 +221,7 @@ class Searches:
         """Somebody ends the crawl: no search begins any more."""
         if self.fleet:
             self.fleet.end()
+            tally_of(self._spider.crawler).is_finished |= self.fleet.is_done
 
     async def close(self) -> None:
         """Nobody is to blame for this end; another crawl may have the journal."""

@@ -38,7 +38,7 @@ async def run_action(
     async with open_queue(settings, opts.queue) as queue:
         if action == "put":
             put = await put_list(queue, args[0], opts.column or "", opts.label or "")
-            return _told(str(put))
+            return _told(f"Queue {queue.keys.name}: {put}")
         if action == "retry":
             retried = await retry_failed(queue)
             return _told(str(retried)) or (LOST if retried.bad else 0)
@@ -46,6 +46,8 @@ async def run_action(
             return _told(await clear_queue(queue, sure=opts.yes, force=opts.force))
         if opts.watch:
             await _watch(queue)
+        if not await queue.exists():
+            print_error(_unknown(queue))
         status = await queue_status(queue)
         return _told(metrics(status) if opts.metrics else status.table())
 
@@ -57,6 +59,8 @@ async def _results(opts: argparse.Namespace, settings: BaseSettings) -> int:
     taken = Taken()
     try:
         async with open_queue(settings, opts.queue) as queue:
+            if not await queue.exists():
+                raise ValueError(_unknown(queue))
             if opts.final:
                 await take_final(queue, feeds, taken, rest=opts.rest)
             else:
@@ -79,6 +83,10 @@ async def _watch(queue: OpenQueue) -> None:
         ):
             return
         await asyncio.sleep(_AGAIN)
+
+
+def _unknown(queue: OpenQueue) -> str:
+    return f"queue {queue.keys.name!r} is not there: nothing was put into it, or it was cleared"
 
 
 def _told(text: str) -> int:

@@ -40,7 +40,9 @@ def queue_address(settings: BaseSettings) -> QueueAddress:
     """
     given = str(_given(settings, ADDRESS) or "").strip()
     if not given:
-        raise ValueError(f"no queue: set {ADDRESS} (or that variable) to redis://HOST:PORT/0")
+        raise ValueError(
+            f"no queue: set {ADDRESS}, as a setting or in the environment, to redis://HOST:PORT/0"
+        )
     fault = f"{ADDRESS}={masked(given.partition('?')[0])!r}"
     try:
         parts = urlsplit(given)
@@ -77,7 +79,9 @@ def check_queue_name(name: str) -> str:
             f" its password into {PASSWORD} ({_WHY})"
         )
     if not _NAME.fullmatch(name):
-        raise ValueError(f"queue={name[:100]!r}: expected a name without spaces and any of :{{}}*?")
+        raise ValueError(
+            f"queue={name[:100]!r}: expected a name that has no space and none of :{{}}*? in it"
+        )
     return name
 
 

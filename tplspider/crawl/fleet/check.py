@@ -46,7 +46,7 @@ async def begin_work(link: Link, arguments: Arguments, settings: BaseSettings) -
     keys = QueueKeys(arguments.queue)
     await check_types(link, keys)
     await link.make_queue(keys.name)
-    mine = _options(arguments, Config.of(settings))
+    mine = _options(arguments, settings)
     found = await link.run(
         "agree",
         [keys.name, keys.facts],
@@ -61,12 +61,15 @@ async def begin_work(link: Link, arguments: Arguments, settings: BaseSettings) -
         )
 
 
-def _options(arguments: Arguments, config: Config) -> dict[str, str]:
+def _options(arguments: Arguments, settings: BaseSettings) -> dict[str, str]:
     """What all workers have to agree on."""
+    config = Config.of(settings)
     given = {name: repr(value) for name, value in asdict(arguments.options).items()}
     return {
         **given,
         "template": repr(config.template or bool(arguments.template)),
+        "TPLSPIDER_ALLOW_PRIVATE": repr(config.allow_private),
+        "ROBOTSTXT_OBEY": repr(settings.getbool("ROBOTSTXT_OBEY")),
         # Who gives signs of life more rarely than others expect them is taken for dead.
         "TPLSPIDER_CLAIM_SECONDS": f"{config.claim_seconds:g}",
         "TPLSPIDER_CLAIM_TRIES": repr(config.claim_tries),

@@ -127,7 +127,9 @@ class Intake:
         if self._is_full and free > 0:
             self._is_full = False
             logger.info("The queue has memory again")
-        self._is_proven = self._is_proven or not (count or worker.ids)
+        if not self._is_proven and not (count or worker.ids):
+            self._is_proven = True
+            logger.warning("Queue %r has nothing for this worker yet", worker.keys.name)
         if count:
             return 0 if len(worker.in_hand) > before else _AFTER_PARKING
         if free > 0 and not worker.forever and not worker.ids and await self._is_empty():

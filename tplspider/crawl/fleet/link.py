@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 _SLOWEST = 10.0  # seconds for an answer: our scripts take a millisecond
 # What Redis says to those who have not named a password, by the way in which they came.
 _NO_PASSWORD = ("NOAUTH", "HELLO must be called", "Authentication required")
+_NEEDED = "a queue needs the package redis: pip install 'redis>=8.1,<9'"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 # How errors begin that pass by themselves: a long script, a full disk, nobody to write to.
 _PASSING = ("BUSY ", "MISCONF", "NOREPLICAS")
@@ -162,5 +163,7 @@ def _import_redis() -> Any:
     try:
         import redis.asyncio  # noqa: PLC0415 - as said
     except ImportError:
-        raise QueueError("a queue needs the package redis: pip install 'redis>=8.1'") from None
+        raise QueueError(_NEEDED) from None
+    if not hasattr(redis.asyncio.Redis, "aclose"):
+        raise QueueError(f"{_NEEDED} (installed is {redis.__version__})")
     return redis

@@ -55,6 +55,7 @@ class ResultFiles:
         self._feeds = feeds
         first = feeds[0].path
         name = first.name + ENDING
+        is_new = not (first.parent / name).exists()
         self._journal = open_kept(first.parent, sync=True, name=name, label=feeds[0].label)
         self._run = self._journal.run
         self._exporters: dict[type, BaseItemExporter] = {}
@@ -67,6 +68,8 @@ class ResultFiles:
             self._start()
         except BaseException:
             self.close()
+            if is_new:  # it would look as if these files were written by us
+                (first.parent / name).unlink(missing_ok=True)
             raise
 
     def __enter__(self) -> Self:

@@ -91,6 +91,8 @@ class QueueStatus:
     def _pace(self) -> str:
         if not self.waiting + self.in_work:
             return "nothing left"
+        if not self._alive():
+            return "no worker: scrapy crawl template_candidates -a queue=NAME starts one"
         rate = f"{self.a_minute:.{1 if self.a_minute < 10 else 0}f} a minute"
         left = self.seconds_left
         return rate if left is None else f"{rate}, {duration(left)} left"

@@ -163,6 +163,7 @@ class FleetWorker:
         """Take nothing more, and give back at once what is not searched yet."""
         if not self.is_ending:
             self.is_ending = True
+            self.is_done = self.forever and not self.ids  # there is nothing that it leaves undone
             self.link.patience = min(self.link.patience, _LAST_WAIT)
             self._intake.wake()
             self._give_back(self._intake.clear())
@@ -210,7 +211,7 @@ class FleetWorker:
         self._life.started, _ = await self.link.call(self.link.redis.time)
         self.kept = monotonic()
         logger.info("Worker %s of queue %r", self.name, self.keys.name)
-        self.is_done = await self._intake.run()
+        self.is_done = await self._intake.run() or self.is_done
         self._give_back(self._intake.clear())
 
     async def _stay_alive(self) -> None:
