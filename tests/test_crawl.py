@@ -137,6 +137,7 @@ HINTS = {
     "/nolinks.html": "no link of the key page leads to another page of its site:"
     " 1 to the key page itself, 1 to other sites",
     "/nothing": "the key page has no link at all",
+    "/empty": "the answer is empty",
 }
 
 
