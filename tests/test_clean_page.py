@@ -151,6 +151,7 @@ def test_frames_that_are_not_shown() -> None:
     assert clean_page(page, URL).endswith("<p>Old &lt;words</p></div>")
 
 
+@pytest.mark.slow
 def test_a_page_from_a_file_is_cut_as_well() -> None:
     cleaned = clean_again("<p data-own>" + "word " * 1_000_000)
     assert len(cleaned.encode()) < MOST + 20_000

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.support.redis_server import RedisServer
 
-pytestmark = needs_redis
+pytestmark = [needs_redis, pytest.mark.slow]  # most of them wait for delays to pass
 
 DELAY = 0.3  # seconds
 LONG = 60.0  # of a lease that does not run out in a test
