@@ -230,13 +230,14 @@ def test_an_answer_that_nobody_read_in_time_does_not_count(server: RedisServer) 
             asking = link.run
 
             async def late(*arguments: object) -> object:
-                answer = await asking(*arguments)  # type: ignore[arg-type]
-                link.run = asking  # type: ignore[method-assign]
+                answer = await asking(*arguments)  # type: ignore[arg-type]  # whatever it is given
+                link.run = asking  # type: ignore[method-assign]  # once is enough
                 await asyncio.sleep(0.5)  # the machine was asleep
                 assert await other.take("example.org")
                 return answer
 
-            link.run = late  # type: ignore[method-assign, assignment]
+            # The real answer of a real Redis, but read late.
+            link.run = late  # type: ignore[method-assign, assignment]  # nobody hangs on command
             with pytest.raises(LeaseLostError):
                 await one.turn("example.org", 0)
 

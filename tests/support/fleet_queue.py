@@ -78,7 +78,7 @@ class FleetQueue:
         """What Redis answers to one command."""
 
         async def question(link: Link) -> Any:
-            return await link.redis.execute_command(*command)  # type: ignore[no-untyped-call]
+            return await link.redis.execute_command(*command)  # type: ignore[no-untyped-call]  # in redis
 
         return self.ask(question)
 

@@ -38,7 +38,8 @@ def a_readers_variables(home: Path) -> dict[str, str]:
     programs = home / "bin"
     programs.mkdir()
     python = programs / "python3"
-    python.write_text(f'#!/bin/sh\nexec "{sys._base_executable}" "$@"\n')  # type: ignore[attr-defined]
+    base = sys._base_executable  # type: ignore[attr-defined]  # behind a virtual environment
+    python.write_text(f'#!/bin/sh\nexec "{base}" "$@"\n')
     python.chmod(0o755)
     others = [path for path in os.environ["PATH"].split(os.pathsep) if Path(path) != SCRIPTS]
     variables = environment(home, PATH=os.pathsep.join([str(programs), *others]))

@@ -63,9 +63,10 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         # As Scrapy does it, which sets it as well.
-        self._pool._factory = partial(_BoundedFactory, self._sent)  # type: ignore[assignment]  # noqa: SLF001
+        factory: Any = partial(_BoundedFactory, self._sent)
+        self._pool._factory = factory  # noqa: SLF001 - as said
         self._get_connection = self._pool.getConnection
-        self._pool.getConnection = self._connection  # type: ignore[method-assign]
+        self._pool.getConnection = self._connection  # type: ignore[method-assign]  # no signal
 
     async def download_request(self, request: Request) -> Response:
         # Here runs a task of the downloader's own, beside the one that the middlewares run in.
@@ -182,10 +183,10 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
 
 class _BoundedFactory(_LenientHTTP11ClientFactory):
     def __init__(self, sent: Callable[[str], object], *arguments: Any) -> None:
-        super().__init__(*arguments)  # type: ignore[no-untyped-call]
+        super().__init__(*arguments)  # type: ignore[no-untyped-call]  # in Twisted
         self._sent = sent
 
     def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:  # noqa: ARG002 - likewise
-        protocol = _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+        protocol = _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]  # likewise
         protocol.sent = self._sent
         return protocol

@@ -103,8 +103,9 @@ def _unpacked(packed: bytes) -> bytes:
 
 def _item(kind: type[Item], row: dict[str, Any], attempt: int) -> Item:
     """The item of a row: what another version has in it besides is left out, as feeds do it."""
-    known = {each.name: row[each.name] for each in fields(kind) if each.name in row}  # type: ignore[arg-type]
-    for each in fields(kind):  # type: ignore[arg-type]
+    its_fields = fields(kind)  # type: ignore[arg-type]  # every kind of item is a dataclass
+    known = {each.name: row[each.name] for each in its_fields if each.name in row}
+    for each in its_fields:
         if each.name not in known and each.default is each.default_factory is MISSING:
             raise ValueError(f"no {each.name!r} in a row")
     item = kind(**{**known, "attempt": attempt})
