@@ -7,18 +7,29 @@ addresses, are compared first; few are enough, and more of them do harm.
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tplspider.web.page import Page
-
 MOST = 4  # pages to compare with: the fourth is a second of the page's own kind, if there is one
 
 
-def by_likeness(key: Page, pages: Iterable[Page]) -> list[Page]:
+class Linked(Protocol):
+    """A page as far as its likeness to others goes: where it is, and where its links lead."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def links(self) -> frozenset[str]: ...
+
+
+LinkedPage = TypeVar("LinkedPage", bound=Linked)
+
+
+def by_likeness(key: LinkedPage, pages: Iterable[LinkedPage]) -> list[LinkedPage]:
     """The pages, those most like the key page first; of equals, in the order they are given.
 
     A copy of the key page, and one with nothing in common, are found out when they are compared:
@@ -27,12 +38,12 @@ def by_likeness(key: Page, pages: Iterable[Page]) -> list[Page]:
     return sorted(pages, key=lambda page: -likeness(key, page))
 
 
-def likeness(key: Page, page: Page) -> float:
+def likeness(key: Linked, page: Linked) -> float:
     """From 0 to 2: the share of links that are on both, and of directories that lead to both."""
     return _shared_links(key, page) + shared_directories(key.identity, page.identity)
 
 
-def _shared_links(key: Page, page: Page) -> float:
+def _shared_links(key: Linked, page: Linked) -> float:
     # A page does not link to itself, but what leads to the one may well stand on the other.
     ours, theirs = key.links | {key.identity}, page.links | {page.identity}
     return len(ours & theirs) / len(ours | theirs)

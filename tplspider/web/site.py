@@ -57,14 +57,30 @@ class Site:
         )
 
     def _name(self, identity: str) -> tuple[str, int | None]:
-        parts = urlsplit(identity)
-        host = (parts.hostname or "").removeprefix("www.")
+        host, port = _host_and_port(identity)
         if self.scope == "domain" and (domain := registered_domain(host)):
             return domain, None
-        port = parts.port
-        if (parts.scheme, port) in {("http", 80), ("https", 443)}:
-            port = None
         return host, port
+
+
+def site_name(identity: str) -> str:
+    """What all pages of a site have in common, the site being a host: for naming it.
+
+    >>> site_name("https://www.example.org/a"), site_name("http://example.org:8080/")
+    ('example.org', 'example.org:8080')
+    """
+    host, port = _host_and_port(identity)
+    return host if port is None else f"{host}:{port}"
+
+
+def _host_and_port(identity: str) -> tuple[str, int | None]:
+    """The host without ``www.``, and the port unless it is that of the scheme."""
+    parts = urlsplit(identity)
+    host = (parts.hostname or "").removeprefix("www.")
+    port = parts.port
+    if (parts.scheme, port) in {("http", 80), ("https", 443)}:
+        port = None
+    return host, port
 
 
 def fold_host(host: str) -> str:

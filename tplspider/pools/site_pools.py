@@ -1,0 +1,161 @@
+"""Which pages of a crawl have to wait until their site's pool can tell something about them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from itertools import takewhile
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from tplspider.pools.pool import POOL, Pool, page_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tplspider.pools.pool import PooledPage
+
+READY = 15  # pages in a pool: with fewer, those seen first are index pages of another kind
+# Copies do not fill a pool. After so many pages there is no use in waiting for more.
+ENOUGH = 4 * READY
+MEGABYTES = 64  # of packed pages in all pools together
+HELD = 1000  # pages that wait, of all sites
+
+Entry = TypeVar("Entry")
+
+
+class PoolStore(Protocol):
+    """Where pools are kept from one crawl to the next."""
+
+    def load(self, site: str) -> Iterable[PooledPage]:
+        """The pages of a pool; none where there is none that can be used."""
+
+    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
+        """Keep these pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Generic[Entry]):
+    """A page that waits no more: what stands for it, its site, and what to compare it with."""
+
+    entry: Entry
+    site: str
+    pool: tuple[PooledPage, ...]
+
+
+@dataclass(slots=True)
+class _SiteState(Generic[Entry]):
+    pool: Pool
+    waiting: deque[tuple[float, Entry]] = field(default_factory=deque)  # since when
+    seen: int = 0
+    changed: bool = False  # since it was loaded or saved
+
+
+class SitePools(Generic[Entry]):
+    """The pools of all sites, and the pages that wait for them, in order of arrival.
+
+    A page is let go when the pool of its site has *ready* pages: it and all that wait before it.
+    What is given out for want of time or room is compared with what is there.
+
+    The pools take *megabytes* at most: of the sites that were not met for the longest time, what
+    waits is given out and the pool is let go (or kept by *store*). At most *held* pages wait; one
+    more, and the site with the oldest is given out.
+    """
+
+    def __init__(
+        self,
+        *,
+        pool: int = POOL,
+        ready: int = READY,
+        megabytes: float = MEGABYTES,
+        held: int = HELD,
+        store: PoolStore | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.most = pool
+        self.ready = min(ready, pool)
+        self.held_at_most = held
+        self.held = 0  # pages that wait
+        self._bytes_at_most = int(megabytes * 1_000_000)
+        self._bytes = 0
+        self._store = store
+        self._clock = clock
+        self._sites: OrderedDict[str, _SiteState[Entry]] = OrderedDict()  # the last met comes last
+        self._late: dict[str, None] = {}  # sites of which pages wait, the oldest page first
+        self._over = False
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def add(self, page: PooledPage, entry: Entry) -> list[Released[Entry]]:
+        """Take in a page, *entry* standing for it; give what waits no more, in order of arrival."""
+        site = page_site(page.url)
+        state = self._state(site)
+        before = state.pool.size
+        state.changed |= state.pool.add(page)
+        self._bytes += state.pool.size - before
+        state.seen += 1
+        state.waiting.append((self._clock(), entry))
+        self._late.setdefault(site)
+        self.held += 1
+        found: list[Released[Entry]] = []
+        if self._over or len(state.pool) >= self.ready or state.seen >= ENOUGH:
+            found += self._give_out(site)
+        while self.held > self.held_at_most:
+            found += self._give_out(next(iter(self._late)))
+        while self._bytes > self._bytes_at_most and len(self._sites) > 1:
+            found += self._let_go(next(iter(self._sites)))
+        return found
+
+    def give_out_older(self, seconds: float) -> list[Released[Entry]]:
+        """Give out the sites of which a page waits for longer than so many seconds."""
+        end = self._clock() - seconds
+        sites = takewhile(lambda site: self._sites[site].waiting[0][0] <= end, list(self._late))
+        return [released for site in sites for released in self._give_out(site)]
+
+    def flush(self) -> list[Released[Entry]]:
+        """Give out all that waits, site by site. Pages that are added may wait again."""
+        return [released for site in list(self._late) for released in self._give_out(site)]
+
+    def close(self) -> list[Released[Entry]]:
+        """Give out all that waits, and save the pools. Pages that are added wait no more."""
+        self._over = True
+        found = self.flush()
+        self.save()
+        return found
+
+    def save(self) -> None:
+        """Have the store keep all pools that are not as it knows them."""
+        for site, state in self._sites.items():
+            self._save(site, state)
+
+    def _state(self, site: str) -> _SiteState[Entry]:
+        state = self._sites.get(site)
+        if state is None:
+            state = self._sites[site] = _SiteState(Pool(most=self.most))
+            for page in self._store.load(site) if self._store else ():
+                state.pool.add(page)
+            self._bytes += state.pool.size
+        self._sites.move_to_end(site)
+        return state
+
+    def _give_out(self, site: str) -> list[Released[Entry]]:
+        state = self._sites[site]
+        pool = state.pool.pages
+        found = [Released(entry, site, pool) for _, entry in state.waiting]
+        self.held -= len(found)
+        state.waiting.clear()
+        self._late.pop(site, None)
+        return found
+
+    def _let_go(self, site: str) -> list[Released[Entry]]:
+        found = self._give_out(site)
+        state = self._sites.pop(site)
+        self._bytes -= state.pool.size
+        self._save(site, state)
+        return found
+
+    def _save(self, site: str, state: _SiteState[Entry]) -> None:
+        if self._store and state.changed:
+            self._store.save(site, state.pool.pages)
+            state.changed = False
