@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import IO
 
-    from tplspider.items import PageTemplate
-    from tplspider.template.extract import PageSource
+
+class Job(Protocol):
+    """To a worker: something to do, within so many seconds."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
+class Work(Protocol):
+    """What a worker is for. It is sent to the worker, and makes there what does the jobs."""
+
+    def start(self) -> Callable[[Any], object]:
+        """What does one job after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """To a worker, once: which extractor it runs, and within which bounds."""
+    """To a worker, once: what it is for, and how much memory it may hold."""
 
-    extractor: str
+    work: Work
     megabytes: float
     log_level: int
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """To a worker: extract this, within so many seconds, from so many of the pages at most.
-
-    *for_report*: the key page as a report shows it is wanted as well.
-    """
-
-    key: PageSource
-    pages: tuple[PageSource, ...]
-    seconds: float
-    most: int | None = None
-    for_report: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +48,15 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """From a worker: what the extractor gave, and the memory that the worker holds by now."""
+    """From a worker: what came of the job, and the memory that the worker holds by now."""
 
-    found: PageTemplate | None
+    found: Any
     megabytes: float
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """From a worker: the extractor raised an exception, told in a line and as a traceback."""
+    """From a worker: the work raised an exception, told in a line and as a traceback."""
 
     text: str
     traceback: str

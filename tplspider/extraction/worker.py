@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tplspider.extraction.extractors import load_extractor, one_line, run_extractor
+from tplspider.extraction.extractors import one_line
 from tplspider.extraction.memory import offer_to_the_system, resident, set_hard_limit, watched
 from tplspider.extraction.messages import (
     OUT_OF_MEMORY,
@@ -37,8 +37,6 @@ from tplspider.extraction.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO
-
-    from tplspider.extraction.extractors import Extractor
 
 _LONGEST = 10_000_000  # seconds that every system can count
 GRACE = 1.0  # seconds to end in good order, before the end is forced
@@ -71,32 +69,18 @@ def main(requests: IO[bytes]) -> None:
     Thread(target=_read, args=(requests, jobs), name="requests", daemon=True).start()
     try:
         # Now, while nobody waits: what it imports takes its time.
-        extractor = _load(options.extractor)
+        do = options.work.start()
         while job := jobs.get():
             tell(Started())
-            tell(_answer(job, extractor, options.megabytes))
+            tell(_answer(job, do, options.megabytes))
     except BrokenPipeError:
         os._exit(0)  # nobody is there any more
 
 
-def _load(name: str) -> Extractor:
-    try:
-        return load_extractor(name)
-    except ValueError as error:
-        fault = error  # for whoever asks for a template, and not before
-
-        def fail(*_: object) -> None:
-            raise fault
-
-        return fail
-
-
-def _answer(job: Job, extractor: Extractor, megabytes: float) -> Done | Failed:
+def _answer(job: Job, do: Callable[[Any], object], megabytes: float) -> Done | Failed:
     try:
         with watched(megabytes, _out_of_memory), _alarm(job.seconds + GRACE):
-            found = run_extractor(
-                extractor, job.key, job.pages, most=job.most, for_report=job.for_report
-            )
+            found = do(job)
             pickle.dumps(found)  # now, while a fault can be told
         return Done(found, resident())
     except MemoryError:
