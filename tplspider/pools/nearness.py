@@ -1,32 +1,44 @@
-"""Which pages of a pool tell most about a page: the nearest, by links and by directories."""
+"""Which pages of a pool tell most about a page: the nearest, by links and by directories.
+
+But a page with the same words, a list of the same posts say, tells nothing about these words: what
+few pages of the pool have in common with the page counts against them.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import page_identity
-from tplspider.search.companions import by_likeness
+from tplspider.search.companions import likeness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tplspider.pools.pool import PooledPage
+    from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
 _LINKS = frozenset({"a", "area"})
+SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
+FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have may be template
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What tells how near a page is to others: where it is, and where its links lead."""
+    """What tells how near a page is to others: its place, where its links lead, its sentences.
+
+    *sentences* are long lines that are not links, with the number of their letters.
+    """
 
     identity: str
     links: frozenset[str]
+    sentences: Mapping[str, int]
 
 
-def signs_of(page: FlatPage, url: str) -> Signs:
-    """The signs of a page.
+def signs_of(page: FlatPage, lines: Iterable[Line], url: str) -> Signs:
+    """The signs of a page, given its lines.
 
     Links are taken as they are flattened, those to other sites among them: measured, they tell as
     much as the identities of getLinks, and they are there already.
@@ -36,10 +48,28 @@ def signs_of(page: FlatPage, url: str) -> Signs:
         for tag, target in zip(page.tags, page.targets, strict=True)
         if target and tag in _LINKS
     }
-    return Signs(page_identity(url), frozenset({*targets, page.url}))
+    sentences = {
+        line.text: line.letters for line in lines if line.letters >= SENTENCE and not line.link
+    }
+    return Signs(page_identity(url), frozenset({*targets, page.url}), sentences)
 
 
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
-    others = {signs: page for page, signs in pool.items() if signs.identity != key.identity}
-    return [others[signs] for signs in by_likeness(key, others)]
+    others = {page: signs for page, signs in pool.items() if signs.identity != key.identity}
+    shared = [key.sentences.keys() & signs.sentences.keys() for signs in others.values()]
+    counts = Counter(sentence for sentences in shared for sentence in sentences)
+    few = max(FEW, FEW_OF * len(others))
+    whole = sum(key.sentences.values())
+
+    def same_words(sentences: Iterable[str]) -> float:
+        """The share of the page's sentences that a page has and few others."""
+        if not whole:
+            return 0.0
+        return sum(key.sentences[each] for each in sentences if counts[each] <= few) / whole
+
+    scores = {
+        page: likeness(key, signs) - same_words(sentences)
+        for (page, signs), sentences in zip(others.items(), shared, strict=True)
+    }
+    return sorted(others, key=lambda page: (-scores[page], page.place))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import POOL, PooledPage
 from tplspider.pools.site_pools import HELD, MEGABYTES, READY, SitePools
-from tplspider.pools.stripper import Stripper
-from tplspider.search.companions import MOST
+from tplspider.pools.stripper import COMPANIONS, Stripper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +47,7 @@ class SiteTemplates(Generic[Token]):
         *,
         pool: int = POOL,
         ready: int = READY,
-        companions: int = MOST,
+        companions: int = COMPANIONS,
         megabytes: float = MEGABYTES,
         held: int = HELD,
         wanted: Iterable[str] | None = None,

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from tplspider.pools.nearness import nearest, signs_of
-from tplspider.search.companions import MOST
 from tplspider.template.extract import PageSource, extract_template
+from tplspider.template.page_lines import page_lines
 from tplspider.web.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from tplspider.pools.nearness import Signs
     from tplspider.pools.pool import PooledPage
 
+COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 8  # whose pages are kept ready
 
 
 class Stripper:
     """Gives pages without their templates; it may be used by one thread at a time."""
 
-    def __init__(self, *, companions: int = MOST, sites: int = SITES) -> None:
+    def __init__(self, *, companions: int = COMPANIONS, sites: int = SITES) -> None:
         self.companions = companions
         self._sites_at_most = sites
         self._signs: OrderedDict[str, dict[PooledPage, Signs]] = OrderedDict()
@@ -56,4 +57,5 @@ class Stripper:
 
 
 def _signs(page: PageSource) -> Signs:
-    return signs_of(flatten(parse_html(page.html), page.url, Vocabulary()), page.url)
+    flat = flatten(parse_html(page.html), page.url, Vocabulary())
+    return signs_of(flat, page_lines(flat), page.url)

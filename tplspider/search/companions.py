@@ -7,11 +7,13 @@ addresses, are compared first; few are enough, and more of them do harm.
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from tplspider.web.page import Page
 
 MOST = 4  # pages to compare with: the fourth is a second of the page's own kind, if there is one
 
@@ -26,10 +28,7 @@ class Linked(Protocol):
     def links(self) -> frozenset[str]: ...
 
 
-LinkedPage = TypeVar("LinkedPage", bound=Linked)
-
-
-def by_likeness(key: LinkedPage, pages: Iterable[LinkedPage]) -> list[LinkedPage]:
+def by_likeness(key: Page, pages: Iterable[Page]) -> list[Page]:
     """The pages, those most like the key page first; of equals, in the order they are given.
 
     A copy of the key page, and one with nothing in common, are found out when they are compared:
