@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.crawls import PROJECT, Crawl, run_scrapy
 from tplspider.evaluation.labelled_site import CorpusError, labelled_sites
-from tplspider.evaluation.page_choice import CHOICES
+from tplspider.evaluation.page_choice import CHOICES, POOLS
 from tplspider.evaluation.text_extractors import EXTRACTORS
 from tplspider.search.strategies import STRATEGIES
 
@@ -141,11 +141,15 @@ def test_baselines(tmp_path: Path) -> None:
     assert (done.code, done.log) == (0, "")
     found = means(done)
     assert list(dict.fromkeys(name for name, _ in found)) == [
-        *STRATEGIES, *MEMBERS, "document-order", "random-25", "same-directory", "all-pages"
+        *STRATEGIES, *MEMBERS, *POOLS, "document-order", "random-25", "same-directory", "all-pages"
     ]  # fmt: skip
     searches = {*STRATEGIES, *MEMBERS}
     loads = {key: (row[4], row[5]) for key, row in found.items() if key[0] not in searches}
     assert loads == {
+        ("pool", "2"): ("1.0000", "1"),
+        ("pool", "5"): ("1.0000", "0"),
+        ("pool-after", "2"): ("1.0000", "1"),
+        ("pool-after", "5"): ("1.0000", "0"),
         ("document-order", "2"): ("5.0000", "1"),
         ("document-order", "5"): ("6.0000", "0"),
         ("random-25", "2"): ("26.0000", "1"),

@@ -105,7 +105,7 @@ class Command(ScrapyCommand):
                 witness=opts.witness,
             )
             check_files(plan, plot=opts.plot, tables=(opts.csv, opts.per_site))
-            extractors, absent = load_extractors(plan.extractors)
+            extractors, absent = load_extractors(plan.page_extractors)
             judge = _by_labels if plan.is_labelled else _by_the_whole_site
             write = judge(plan, extractors, opts)
         except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tplspider.evaluation.counted_lines import COUNTED_LINES, text_of_few_pages
 from tplspider.evaluation.fault_lines import say, why
 from tplspider.evaluation.key_page import KeyPage
 from tplspider.evaluation.labelled_site import labelled_sites
@@ -102,6 +103,10 @@ def _score_texts(
         scores.update((whose, score_texts(text, wanted)) for whose, text in found.items())
     for extractor, text in page_level_texts(name, site.key.page.text, extractors):
         scores[extractor] = score_texts(text, wanted)
+    if COUNTED_LINES in plan.extractors:
+        counted = {COUNTED_LINES: lambda _: text_of_few_pages(site.key)}
+        for extractor, text in page_level_texts(name, "", counted):
+            scores[extractor] = score_texts(text, wanted)
     return scores
 
 

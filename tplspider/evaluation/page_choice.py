@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from tplspider.evaluation.crawl_order import breadth_first
+from tplspider.pools.nearness import nearest
+from tplspider.pools.pool import Pool
+from tplspider.pools.site_pools import READY
+from tplspider.pools.stripper import COMPANIONS
 from tplspider.search.companions import MOST
 from tplspider.search.ends import LINKS_EXHAUSTED
 from tplspider.search.events import LinkSettled
@@ -17,12 +23,15 @@ from tplspider.search.session import SearchSession
 from tplspider.search.strategies import STRATEGIES
 from tplspider.sources.base import drive, load_once
 from tplspider.sources.folder import find_file
+from tplspider.web.addresses import identity
 from tplspider.web.page_faults import page_fault
 from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tplspider.pools.nearness import Signs
+    from tplspider.pools.pool import PooledPage
     from tplspider.search.events import Event, Listener
     from tplspider.search.reading import Reader
     from tplspider.search.strategies import Strategy
@@ -153,9 +162,38 @@ def every_page(request: Request) -> Choice:
     return _all_of(_other_pages(request))
 
 
+def by_pool(request: Request, *, ready: int = READY) -> Choice:
+    """What a page of a whole crawl is compared with: the nearest of its site's pool.
+
+    The site is crawled breadth first. The page waits until the pool is ready, or the crawl is over;
+    with more pages than there are, all wait. The crawl has its pages anyway: none is loaded.
+    """
+    own = identity(request.key.url)
+    pool = Pool()
+    signs: dict[PooledPage, Signs] = {}
+    key: Signs | None = None
+    for page in breadth_first(request.site):
+        pool.add(page.pooled)
+        signs[page.pooled] = page.signs
+        if page.signs.identity == own:
+            key = page.signs
+        if key and len(pool) >= ready:
+            break
+    if key is None:
+        raise ValueError(f"no page of the site is at {request.key.url}")
+    pages = tuple(page.url for page in nearest(key, {page: signs[page] for page in pool}))
+    return Choice(pages, 1, found=min(len(pages), COMPANIONS), most=COMPANIONS)
+
+
+# Of a page in the course of a crawl, and after all of it.
+POOLS: dict[str, Callable[[Request], Choice]] = {
+    "pool": by_pool,
+    "pool-after": partial(by_pool, ready=sys.maxsize),
+}
 CHOICES: dict[str, Callable[[Request], Choice]] = {
     **{name: partial(by_search, name) for name in STRATEGIES},
     **{f"{name}-members": partial(by_members, name) for name in STRATEGIES},
+    **POOLS,
     "document-order": by_document_order,
     f"random-{_SAMPLE}": at_random,
     "same-directory": by_directory,

@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tplspider.evaluation.counted_lines import COUNTED_LINES
 from tplspider.evaluation.labelled_site import CorpusError
-from tplspider.evaluation.page_choice import CHOICES
+from tplspider.evaluation.page_choice import CHOICES, POOLS
 from tplspider.evaluation.text_extractors import EXTRACTORS
 from tplspider.search.strategies import STRATEGIES
 
@@ -34,8 +35,14 @@ class Plan:
 
     @property
     def searches(self) -> tuple[str, ...]:
-        """The searches whose texts are measured: those asked for, the paper's if none is."""
-        return tuple(name for name in self.strategies if name in STRATEGIES) or ("paper",)
+        """Of those asked for, the ones whose texts are measured; the paper's if none is."""
+        with_texts = {*STRATEGIES, *POOLS}
+        return tuple(name for name in self.strategies if name in with_texts) or ("paper",)
+
+    @property
+    def page_extractors(self) -> tuple[str, ...]:
+        """The extractors that look at one page alone."""
+        return tuple(name for name in self.extractors if name != COUNTED_LINES)
 
     def check_sites(self, names: Iterable[str]) -> None:
         """Whether these are all of the sites to take; CorpusError if not."""
@@ -75,11 +82,12 @@ def make_plan(
     if witness not in ("0", "1"):
         raise ValueError(f"--witness {witness}: expected 0 or 1")
     chosen = strategies or (",".join(STRATEGIES) if silver else "all")
+    known = (*EXTRACTORS, *(() if silver else (COUNTED_LINES,)))
     return Plan(
         folder,
         parse_sizes(sizes),
         _names("--strategies", chosen, CHOICES),
-        () if extractors == "none" else _names("--extractors", extractors, EXTRACTORS),
+        () if extractors == "none" else _names("--extractors", extractors, known),
         int(max_loads),
         witness=int(witness),
         sites=tuple(filter(None, (site.strip() for site in sites.split(",")))),

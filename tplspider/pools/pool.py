@@ -20,7 +20,7 @@ from tplspider.web.site import site_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-POOL = 25  # pages
+POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
 _FAST = 1  # zlib's level: a page is packed once, and most are let go again soon
 
 
