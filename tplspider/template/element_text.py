@@ -38,12 +38,9 @@ class ElementTexts:
         self.inside = self.sum(self.own)
         # Whether there is a word in that, not numbers or signs alone.
         self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
-        classes = [element.get("class") for element in key.elements]
-        self.named = [
-            name is not None or element.get("id") is not None
-            for name, element in zip(classes, key.elements, strict=True)
-        ]
+        self.named = [name != (None, None) for name in key.names]
         # Siblings with the same tag and class are of one kind.
+        classes = [name[1] for name in key.names]
         self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
         counts = Counter(self.kinds)
         self.alone = [counts[kind] == 1 for kind in self.kinds]

@@ -16,7 +16,7 @@ from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
 
     from tplspider.web.flat_page import FlatPage
 
@@ -77,15 +77,14 @@ def page_lines(page: FlatPage) -> list[Line]:
     ]
 
 
-def line_names(page: FlatPage, wanted: Container[str]) -> Counter[tuple[str, str]]:
-    """The names of the lines of a page that have a *wanted* text, and how often they are there."""
+def line_names(page: FlatPage) -> Counter[tuple[str, str]]:
+    """The names of the lines of a page, and how often they are there."""
     names: list[tuple[str, str]] = []
     for text, _, link in _rows(page):
-        if text in wanted:
-            if link >= 0:
-                names += _names(text, page.links[link], page.targets[link])
-            else:
-                names.append((text, ""))
+        if link >= 0:
+            names += _names(text, page.links[link], page.targets[link])
+        else:
+            names.append((text, ""))
     return Counter(names)
 
 

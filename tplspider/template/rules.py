@@ -134,7 +134,7 @@ def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool
         main = inside[0]
         if template[main]:
             continue
-        has_class = key.elements[main].get("class") is not None
+        has_class = key.names[main][1] is not None
         if (
             key.tags[main] not in _WRAPPERS
             or key.texts[main]

@@ -83,5 +83,5 @@ def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[in
 
 def _kind(page: FlatPage, element: int) -> tuple[str, str]:
     """The tag and the first class, numbers left out: ``post-17 sticky`` is a ``post-``."""
-    classes = (page.elements[element].get("class") or "").split()
+    classes = (page.names[element][1] or "").split()
     return page.tags[element], _NUMBER.sub("", classes[0]) if classes else ""

@@ -156,7 +156,7 @@ class TreeMapping:
     def _weighs(self, x: int, y: int) -> bool:
         """Whether two children that are the same can be aligned."""
         key, other = self.key, self.other
-        return self._like(key.name(x), other.name(y)) >= 0 or (
+        return self._like(key.names[x], other.names[y]) >= 0 or (
             key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1
         )
 
@@ -182,14 +182,14 @@ class TreeMapping:
                 for what in self._inside.bag(x):
                     for j in inside.get(what, ()):
                         shared[j] = shared.get(j, 0) + 1
-            name = key.name(x)
+            name = key.names[x]
             like = likenesses.get(name)
             if like is None:
                 like = likenesses[name] = [None] * len(right)
             for j in alike:
                 weight = like[j]
                 if weight is None:
-                    like[j] = weight = self._like(name, other.name(right[j]))
+                    like[j] = weight = self._like(name, other.names[right[j]])
                 if subtree == theirs[j]:
                     row[j] = size + weight
                 elif weight >= 0:
@@ -221,7 +221,7 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and self._like(key.name(a), other.name(b)) >= 0
+            and self._like(key.names[a], other.names[b]) >= 0
         )
 
     def _like(self, ours: Name, theirs: Name) -> float:
