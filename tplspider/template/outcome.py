@@ -10,12 +10,14 @@ from tplspider.template.element_paths import element_paths
 from tplspider.template.main_part import find_main_part
 from tplspider.template.page_level import main_text_of_page
 from tplspider.template.page_title import page_title
-from tplspider.template.text_lines import lines_of_parts
-from tplspider.web.html import find_all, top_level
+from tplspider.template.text_lines import lines_of_elements, lines_of_parts
+from tplspider.web.html import top_level
+from tplspider.web.node_texts import read_nodes
 
 if TYPE_CHECKING:
     from tplspider.template.comparison import Comparison
     from tplspider.web.flat_page import FlatPage
+    from tplspider.web.html import Element
 
 # The fields that take time; the others of an outcome are always there.
 FIELDS = frozenset(
@@ -34,9 +36,7 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        own = {flat.elements[number] for number in outermost}
-        own_words = {flat.elements[number] for number in loose}
-        found.content_text = "\n".join(lines_of_parts(flat.elements[0], own, own_words, ()))
+        found.content_text = "\n".join(lines_of_elements(flat, outermost, loose))
     if "content_html" in wanted:
         found.content_html = "\n".join(map(part_html, own_parts(flat, outermost, loose)))
     if not wanted.isdisjoint({"main_text", "main_html"}):
@@ -68,9 +68,7 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
     if not wanted.isdisjoint({"main_text", "content_text"}):
         # After a misplaced </html> there are several: all that is shown, not the largest body
         # alone.
-        heads = {*find_all(root, "head")}
-        lines = (line for top in tops for line in lines_of_parts(top, {top}, (), heads))
-        text = "\n".join(lines)
+        text = "\n".join(line for top in tops for line in _lines_without_heads(top))
         found.content_text = text if "content_text" in wanted else ""
         found.main_text = main_text_of_page(flat) or text if "main_text" in wanted else ""
     if not wanted.isdisjoint({"main_html", "content_html"}):
@@ -79,6 +77,12 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
         found.content_html = html if "content_html" in wanted else ""
         found.main_html = html if "main_html" in wanted else ""
     return found
+
+
+def _lines_without_heads(top: Element) -> list[str]:
+    nodes = read_nodes(list(top.iter()))
+    heads = [place for place, tag in enumerate(nodes.tags) if tag == "head"]
+    return lines_of_parts(nodes, [0], without=heads)
 
 
 def _outcome(url: str, members: list[str]) -> PageTemplate:

@@ -132,7 +132,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:
                 run = []
             # What is after the body is not in it.
             if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
-                length = nodes.tail_lengths[closing]
+                length = len(nodes.written_tails[closing])
                 run.append((tails[closing], holders[around], links[around], length))
         if place == len(holders):
             break
@@ -151,7 +151,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:
         if page_links[holder] and tags[place] in _LINKS:
             links[place] = holder
         if text:
-            run.append((text, holder, links[place], nodes.text_lengths[place]))
+            run.append((text, holder, links[place], len(nodes.written_texts[place])))
     if run:
         runs.append(run)
     return runs

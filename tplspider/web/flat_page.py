@@ -68,6 +68,7 @@ class FlatPage:
     targets: list[str]  # where it leads, by its address
     written: NodeTexts  # of all nodes, those left out among them
     numbers: Sequence[int]  # of those nodes, -1 if left out
+    places: Sequence[int]  # of the elements among those nodes
     url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
@@ -78,7 +79,7 @@ class FlatPage:
 
     def without_tree(self) -> FlatPage:
         """The page for being compared with: a tree takes more memory than all the rest."""
-        return replace(self, elements=[], written=NodeTexts([], [], [], [], [], []), numbers=())
+        return replace(self, elements=[], written=NodeTexts(), numbers=(), places=())
 
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
@@ -88,16 +89,18 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     tags, above, words = written.tags, written.parents, written.words()
     kept = kept_nodes(tags, above)
     numbers: Sequence[int] = range(len(nodes))
+    places: Sequence[int] = numbers
     if not all(kept):
-        places = [number - 1 for number in accumulate(kept)]  # the number of a kept node
-        numbers = [place if yes else -1 for place, yes in zip(places, kept, strict=True)]
+        before = [number - 1 for number in accumulate(kept)]  # the number of a kept node
+        numbers = [number if yes else -1 for number, yes in zip(before, kept, strict=True)]
+        places = list(compress(places, kept))
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
         words = list(compress(words, kept))
-        above = [places[place] for place in compress(above, kept)]
+        above = [before[place] for place in compress(above, kept)]
         above[0] = -1
     links, targets = [""] * len(nodes), [""] * len(nodes)
-    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers)
+    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers, places)
     page.names = [(node.get("id"), node.get("class")) for node in nodes]
     _read_links(page, url)
     _nest(page)
