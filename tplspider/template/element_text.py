@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import accumulate
+from operator import mul, sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tplspider.web.flat_page import FlatPage
 
@@ -29,7 +30,6 @@ class ElementTexts:
 
     def __init__(self, key: FlatPage) -> None:
         self._key = key
-        self._inner = [(n, end) for n, end in enumerate(key.ends) if end > n + 1]
         # How much text is directly in an element, and how much in its subtree.
         self.own = [
             min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
@@ -45,13 +45,14 @@ class ElementTexts:
         counts = Counter(self.kinds)
         self.alone = [counts[kind] == 1 for kind in self.kinds]
 
-    def sum(self, values: Sequence[int]) -> list[int]:
+    def sum(self, values: Iterable[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
-        before = [0, *accumulate(values)]
-        sums = [*values]
-        for element, end in self._inner:
-            sums[element] = before[end] - before[element]
-        return sums
+        before = list(accumulate(values, initial=0))
+        return list(map(sub, map(before.__getitem__, self._key.ends), before))
+
+    def kept(self, template: Sequence[bool]) -> list[int]:
+        """How much of the text in each element is template."""
+        return self.sum(map(mul, self.own, template))
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
+from tplspider.template.rules import close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,7 +207,5 @@ def drop_sandwiched(
             around.append(element)
         else:
             template[element] = False
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
-            template[element] = False
+    close(key, template)
     return around

@@ -5,6 +5,8 @@ Each changes *template* in place, which stays closed under parents.
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING
 
 from tplspider.template.element_text import WORDY
@@ -27,16 +29,16 @@ _WRAPPERS = frozenset("article div main section".split())
 
 def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop the entries of a list of posts and the like, of which other pages have the frame."""
-    kept = _kept_text(texts, template)
+    kept = texts.kept(template)
     alike: dict[tuple[int, str, str | None], list[int]] = {}
-    for element in range(1, len(template)):
-        if template[element] and kept[element] < 0.5 * texts.inside[element]:
+    for element in accepted(template):
+        if kept[element] < 0.5 * texts.inside[element]:
             alike.setdefault(texts.kinds[element], []).append(element)
     for group in alike.values():
         if len(group) >= RECORDS:
             for element in group:
                 template[element] = False
-    _close(key, template)
+    close(key, template)
 
 
 def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
@@ -45,10 +47,11 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
     Template comes in blocks, before and after the page's own. Where it is a row here and a row
     there, between rows of the page's own, pages happen to have the same data.
     """
-    kept = _kept_text(texts, template)
+    kept = texts.kept(template)
     groups: dict[tuple[int, str, str | None], list[int]] = {}
-    for element in range(1, len(template)):
-        if texts.inside[element] and template[key.parents[element]]:
+    parents = [parent for parent in (0, *accepted(template)) if len(key.children[parent]) > 1]
+    for element in [child for parent in parents for child in key.children[parent]]:
+        if texts.inside[element]:
             groups.setdefault(texts.kinds[element], []).append(element)
     for group in groups.values():
         own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
@@ -60,22 +63,20 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
             for element in span:
                 if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
                     template[element] = False
-    _close(key, template)
+    close(key, template)
 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
-    solid = texts.sum(
-        [
-            int(accepted and (texts.words[element] or key.links[element] != "" or tag in _CONTROLS))
-            for element, (accepted, tag) in enumerate(zip(template, key.tags, strict=True))
-        ]
-    )
-    kept = _kept_text(texts, template)
-    for element in range(1, len(template)):
+    solid = [0] * len(template)
+    for element in accepted(template):
+        if texts.words[element] or key.links[element] or key.tags[element] in _CONTROLS:
+            solid[element] = 1
+    solid = texts.sum(solid)
+    kept = texts.kept(template)
+    for element in accepted(template):
         if (
-            template[element]
-            and not solid[element]
+            not solid[element]
             and kept[element] < texts.inside[element]
             and (
                 key.tags[element] in _LISTS
@@ -83,7 +84,7 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
             )
         ):
             template[element] = False
-    _close(key, template)
+    close(key, template)
 
 
 def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
@@ -120,15 +121,13 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
         if labelled and not holds_one[element]:
             template[element] = False
             dropped.append(element)
-    _close(key, template)
+    close(key, template)
     return dropped
 
 
 def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Accept the elements round the main text, also where no other page has the like."""
-    left = texts.sum(
-        [0 if accepted else text for text, accepted in zip(texts.own, template, strict=True)]
-    )
+    left = list(map(sub, texts.inside, texts.kept(template)))
     main = 0
     while inside := [child for child in key.children[main] if left[child] >= MAIN_SHARE * left[0]]:
         main = inside[0]
@@ -144,15 +143,13 @@ def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool
         template[main] = True
 
 
-def _kept_text(texts: ElementTexts, template: list[bool]) -> list[int]:
-    """How much of the text in each element is template."""
-    return texts.sum(
-        [text if accepted else 0 for text, accepted in zip(texts.own, template, strict=True)]
-    )
+def accepted(template: list[bool]) -> list[int]:
+    """The elements that are template, without the body."""
+    return list(compress(range(1, len(template)), template[1:]))
 
 
-def _close(key: FlatPage, template: list[bool]) -> None:
+def close(key: FlatPage, template: list[bool]) -> None:
     """An element is template only if its parent is."""
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
+    for element in accepted(template):
+        if not template[key.parents[element]]:
             template[element] = False

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tplspider.template.rules import accepted, close
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,18 +33,15 @@ def drop_shared_entries(
     template: list[bool],
 ) -> None:
     """Drop entries of lists that are template amid entries of the same kind that are not."""
-    kept = texts.sum(
-        [text if accepted else 0 for text, accepted in zip(texts.own, template, strict=True)]
-    )
+    kept = texts.kept(template)
 
     def is_kept(element: int) -> bool:
         return 2 * kept[element] >= texts.inside[element]
 
     candidates: dict[int, list[int]] = {}
-    for element in range(1, len(template)):
+    for element in accepted(template):
         if (
-            template[element]
-            and key.tags[element] in _ENTRIES
+            key.tags[element] in _ENTRIES
             and texts.inside[element] >= SHORTEST
             and (key.tags[element] in _MARKED or (is_kept(element) and _kind(key, element)[1]))
             and not texts.is_menu(element, 1)
@@ -67,9 +66,7 @@ def drop_shared_entries(
                 0 <= place < last for (_, last), place in places
             ):
                 template[entry] = False
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
-            template[element] = False
+    close(key, template)
 
 
 def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[int, int]]:
