@@ -23,11 +23,11 @@ from tplspider.web.flat_page import FlatPage, Vocabulary, flatten, number
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator
 
     from tplspider.items import PageTemplate
     from tplspider.template.extract import PageSource
+    from tplspider.template.page_lines import FoundLines
     from tplspider.web.html import Element
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Companion:
     """A page made ready for being compared with."""
 
     page: FlatPage  # without its tree
-    lines: Counter[tuple[str, str]]  # their names, and how often they are there
+    lines: FoundLines
     title: str
 
 

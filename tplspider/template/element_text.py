@@ -25,6 +25,9 @@ _WORDLESS_LINK = 5
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
+Kind = tuple[int, str, str | None]
+
+
 class ElementTexts:
     """Lists by the number of an element, in document order."""
 
@@ -39,11 +42,19 @@ class ElementTexts:
         # Whether there is a word in that, not numbers or signs alone.
         self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
         self.named = [name != (None, None) for name in key.names]
-        # Siblings with the same tag and class are of one kind.
-        classes = [name[1] for name in key.names]
-        self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
-        counts = Counter(self.kinds)
-        self.alone = [counts[kind] == 1 for kind in self.kinds]
+        self._siblings: dict[int, Counter[Kind]] = {}
+
+    def kind(self, element: int) -> Kind:
+        """What siblings of one kind have in common: parent, tag and class."""
+        key = self._key
+        return key.parents[element], key.tags[element], key.names[element][1]
+
+    def is_alone(self, element: int) -> bool:
+        """Whether no sibling is of the same kind."""
+        parent = self._key.parents[element]
+        if parent not in self._siblings:
+            self._siblings[parent] = Counter(map(self.kind, self._key.children[parent]))
+        return self._siblings[parent][self.kind(element)] == 1
 
     def sum(self, values: Iterable[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""

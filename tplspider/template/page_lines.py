@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,15 +78,28 @@ def page_lines(page: FlatPage) -> list[Line]:
     ]
 
 
-def line_names(page: FlatPage) -> Counter[tuple[str, str]]:
-    """The names of the lines of a page, and how often they are there."""
+class FoundLines(Counter[tuple[str, str]]):
+    """The names of the lines that a page has, and how often they are there."""
+
+    @cached_property
+    def targets(self) -> dict[str, set[str]]:
+        """Where the links with a text lead."""
+        targets: dict[str, set[str]] = {}
+        for text, where in self:
+            if where:
+                targets.setdefault(text, set()).add(where)
+        return targets
+
+
+def line_names(page: FlatPage) -> FoundLines:
+    """The names of the lines of a page."""
     names: list[tuple[str, str]] = []
     for text, _, link in _rows(page):
         if link >= 0:
             names += _names(text, page.links[link], page.targets[link])
         else:
             names.append((text, ""))
-    return Counter(names)
+    return FoundLines(names)
 
 
 def _names(text: str, link: str, target: str) -> Names:

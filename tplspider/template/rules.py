@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tplspider.template.element_text import WORDY
 
 if TYPE_CHECKING:
-    from tplspider.template.element_text import ElementTexts
+    from tplspider.template.element_text import ElementTexts, Kind
     from tplspider.web.flat_page import FlatPage
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
@@ -30,10 +30,10 @@ _WRAPPERS = frozenset("article div main section".split())
 def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop the entries of a list of posts and the like, of which other pages have the frame."""
     kept = texts.kept(template)
-    alike: dict[tuple[int, str, str | None], list[int]] = {}
+    alike: dict[Kind, list[int]] = {}
     for element in accepted(template):
         if kept[element] < 0.5 * texts.inside[element]:
-            alike.setdefault(texts.kinds[element], []).append(element)
+            alike.setdefault(texts.kind(element), []).append(element)
     for group in alike.values():
         if len(group) >= RECORDS:
             for element in group:
@@ -48,11 +48,11 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
     there, between rows of the page's own, pages happen to have the same data.
     """
     kept = texts.kept(template)
-    groups: dict[tuple[int, str, str | None], list[int]] = {}
+    groups: dict[Kind, list[int]] = {}
     parents = [parent for parent in (0, *accepted(template)) if len(key.children[parent]) > 1]
     for element in [child for parent in parents for child in key.children[parent]]:
         if texts.inside[element]:
-            groups.setdefault(texts.kinds[element], []).append(element)
+            groups.setdefault(texts.kind(element), []).append(element)
     for group in groups.values():
         own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
         if len(own) < RECORDS:
@@ -93,34 +93,44 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
     "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the
     same words everywhere, but they are there because of what the page has. They are returned.
     """
-    dropped = []
-    count = len(template)
-    links, common, label, others, linked = ([0] * count for _ in range(5))
-    in_link = [False] * count
-    for element, parent in enumerate(key.parents):
-        is_link = key.tags[element] in ("a", "area") and key.links[element] != ""
-        in_link[element] = is_link or (parent >= 0 and in_link[parent])
-        if is_link:
-            (common if template[element] else links)[element] = 1
-        if template[element]:
-            label[element] = texts.own[element] * (texts.words[element] and not in_link[element])
-        else:
-            (linked if in_link[element] else others)[element] = texts.own[element]
-    links, common, label, others, linked = map(texts.sum, (links, common, label, others, linked))
-    holds_one = [False] * count
-    for element in range(count - 1, 0, -1):
+    anchors = [
+        element
+        for element, link in enumerate(key.links)
+        if link and key.tags[element] in ("a", "area")
+    ]
+    around: set[int] = set()  # links of the page's own
+    for element in anchors:
+        if not template[element]:
+            parent = key.parents[element]
+            while parent > 0 and parent not in around:
+                around.add(parent)
+                parent = key.parents[parent]
+    if not around:
+        return []
+    common, in_link = [0] * len(template), [False] * len(template)
+    for element in anchors:
+        common[element] = int(template[element])
+        in_link[element : key.ends[element]] = [True] * (key.ends[element] - element)
+    label, others, linked = ([0] * len(template) for _ in range(3))
+    for element, text in enumerate(texts.own):
+        if not template[element]:
+            (linked if in_link[element] else others)[element] = text
+        elif texts.words[element] and not in_link[element]:
+            label[element] = text
+    common, label, others, linked = map(texts.sum, (common, label, others, linked))
+    dropped: list[int] = []
+    holds_one: set[int] = set()
+    for element in sorted(filter(template.__getitem__, around), reverse=True):
         labelled = (
-            template[element]
-            and links[element] > 0
-            and not common[element]
+            not common[element]
             and 0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
             and others[element] <= 0.3 * linked[element]
         )
-        if labelled or holds_one[element]:
-            holds_one[key.parents[element]] = True
-        if labelled and not holds_one[element]:
+        if labelled and element not in holds_one:
             template[element] = False
             dropped.append(element)
+        if labelled or element in holds_one:
+            holds_one.add(key.parents[element])
     close(key, template)
     return dropped
 

@@ -24,10 +24,9 @@ from tplspider.template.rules import (
 from tplspider.template.shared_entries import drop_shared_entries
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Sequence
 
-    from tplspider.template.page_lines import Line
+    from tplspider.template.page_lines import FoundLines, Line
     from tplspider.web.flat_page import FlatPage
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
@@ -60,7 +59,7 @@ def vote(
     lines: list[Line],
     others: Sequence[FlatPage],
     mappings: Sequence[Sequence[int]],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
 ) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
@@ -145,7 +144,7 @@ class _Vote:
         return not (
             self.voters[element] == 1 < len(self.mappings)
             and key.tags[element] in TEXT_BLOCKS
-            and texts.alone[element]
+            and texts.is_alone(element)
             and not texts.named[element]
         )
 
@@ -155,7 +154,7 @@ class _Vote:
         return (
             key.tags[element] in _FRAME
             and texts.named[element]
-            and texts.alone[element]
+            and texts.is_alone(element)
             and not key.texts[element]
             and not self._has_running_text(key.parents[element])
         )
