@@ -19,6 +19,7 @@ from tplspider.template.comparison import Comparison, compare_pages
 from tplspider.template.outcome import FIELDS, with_evidence, without_evidence
 from tplspider.template.page_lines import line_names
 from tplspider.template.page_title import title_of
+from tplspider.template.subtree_bags import SubtreeBags
 from tplspider.web.flat_page import FlatPage, Vocabulary, flatten, number
 from tplspider.web.html import parse_html
 
@@ -38,6 +39,7 @@ class Companion:
     """A page made ready for being compared with."""
 
     page: FlatPage  # without its tree
+    inside: SubtreeBags  # of the page
     lines: FoundLines
     title: str
 
@@ -118,7 +120,8 @@ class Companions:
         found = self._kept.get(name)
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)
-            found = Companion(flat.without_tree(), line_names(flat), title_of(flat))
+            bare = flat.without_tree()
+            found = Companion(bare, SubtreeBags(bare), line_names(flat), title_of(flat))
             self._made += 1
             self._kept[name] = found
         self._kept.move_to_end(name)
@@ -130,6 +133,7 @@ class Companions:
         self._vocabulary = Vocabulary()
         for companion in self._kept.values():
             number(companion.page, self._vocabulary)
+            companion.inside.clear()
         self._made = len(self._kept)
 
 

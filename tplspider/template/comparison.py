@@ -80,7 +80,7 @@ def compare_pages(
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
         other = ready(page)
-        mapping = TreeMapping(flat, other.page, check_time, inside).mapped
+        mapping = TreeMapping(flat, other.page, check_time, inside, other.inside).mapped
         is_copy = (
             len(other.page.tags) == len(flat.tags)
             and min(mapping) == 0

@@ -24,6 +24,10 @@ class SubtreeBags:
         self._samples: dict[int, list[int]] = {}
         self._signs: list[int] = []
 
+    def clear(self) -> None:
+        """Forget them: the numbers of what is in the page have changed."""
+        self._bags.clear()
+
     def bag(self, element: int) -> frozenset[int]:
         """What is in a subtree; of a large one a sample, the same on every page."""
         found = self._bags.get(element)
