@@ -49,7 +49,11 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
     """
     kept = texts.kept(template)
     groups: dict[Kind, list[int]] = {}
-    parents = [parent for parent in (0, *accepted(template)) if len(key.children[parent]) > 1]
+    parents = [
+        parent
+        for parent in (0, *accepted(template))
+        if kept[parent] < texts.inside[parent] and len(key.children[parent]) >= RECORDS
+    ]
     for element in [child for parent in parents for child in key.children[parent]]:
         if texts.inside[element]:
             groups.setdefault(texts.kind(element), []).append(element)
@@ -68,22 +72,25 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
+    kept = texts.kept(template)
+    doubtful = [
+        element
+        for element in accepted(template)
+        if kept[element] < texts.inside[element]
+        and (
+            key.tags[element] in _LISTS
+            or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
+        )
+    ]
+    if not doubtful:
+        return
     solid = [0] * len(template)
     for element in accepted(template):
         if texts.words[element] or key.links[element] or key.tags[element] in _CONTROLS:
             solid[element] = 1
     solid = texts.sum(solid)
-    kept = texts.kept(template)
-    for element in accepted(template):
-        if (
-            not solid[element]
-            and kept[element] < texts.inside[element]
-            and (
-                key.tags[element] in _LISTS
-                or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
-            )
-        ):
-            template[element] = False
+    for element in doubtful:
+        template[element] = solid[element] > 0
     close(key, template)
 
 
@@ -105,11 +112,15 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             while parent > 0 and parent not in around:
                 around.add(parent)
                 parent = key.parents[parent]
-    if not around:
-        return []
-    common, in_link = [0] * len(template), [False] * len(template)
+    common = [0] * len(template)
     for element in anchors:
         common[element] = int(template[element])
+    common = texts.sum(common)
+    blocks = [element for element in around if template[element] and not common[element]]
+    if not blocks:
+        return []
+    in_link = [False] * len(template)
+    for element in anchors:
         in_link[element : key.ends[element]] = [True] * (key.ends[element] - element)
     label, others, linked = ([0] * len(template) for _ in range(3))
     for element, text in enumerate(texts.own):
@@ -117,13 +128,12 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             (linked if in_link[element] else others)[element] = text
         elif texts.words[element] and not in_link[element]:
             label[element] = text
-    common, label, others, linked = map(texts.sum, (common, label, others, linked))
+    label, others, linked = map(texts.sum, (label, others, linked))
     dropped: list[int] = []
     holds_one: set[int] = set()
-    for element in sorted(filter(template.__getitem__, around), reverse=True):
+    for element in sorted(blocks, reverse=True):
         labelled = (
-            not common[element]
-            and 0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
+            0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
             and others[element] <= 0.3 * linked[element]
         )
         if labelled and element not in holds_one:

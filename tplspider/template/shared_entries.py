@@ -44,7 +44,6 @@ def drop_shared_entries(
             key.tags[element] in _ENTRIES
             and texts.inside[element] >= SHORTEST
             and (key.tags[element] in _MARKED or (is_kept(element) and _kind(key, element)[1]))
-            and not texts.is_menu(element, 1)
         ):
             candidates.setdefault(key.parents[element], []).append(element)
     if not candidates:
@@ -62,8 +61,10 @@ def drop_shared_entries(
                 spans.append((_ends(other, theirs), [mapping[entry] for entry in entries]))
         for n, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
             places = [(ends[kind], where[n]) for ends, where in spans if kind in ends]
-            if any(first < place for (first, _), place in places) and any(
-                0 <= place < last for (_, last), place in places
+            if (
+                any(first < place for (first, _), place in places)
+                and any(0 <= place < last for (_, last), place in places)
+                and not texts.is_menu(entry, 1)
             ):
                 template[entry] = False
     close(key, template)

@@ -97,7 +97,8 @@ class _Vote:
         self.template[0] = True
         for element in range(1, len(key.tags)):
             if self.votes[element] and self.template[key.parents[element]]:
-                self.template[element] = self._is_accepted(element)
+                everywhere = self.voters[element] == len(mappings)
+                self.template[element] = everywhere or self._is_accepted(element)
 
     @cached_property
     def found(self) -> list[list[int]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tplspider.web.html import Element
+    from tplspider.web.targets import Addresses
 
 Name = tuple[str | None, str | None]  # id and class of an element
 Content = str | tuple[str, str, str]  # its tag; with its text and its link, if it has any
@@ -41,19 +42,19 @@ class Vocabulary:
 
     own: dict[Content, int] = field(default_factory=dict)
     subtrees: dict[tuple[int, ...], int] = field(default_factory=dict)
+    addresses: Addresses = field(default_factory=dict)  # where they lead, since pages share them
 
     @property
-    def size(self) -> tuple[int, int]:
-        """How many numbers there are, of elements and of subtrees."""
-        return len(self.own), len(self.subtrees)
+    def size(self) -> tuple[int, ...]:
+        """How many there are of each."""
+        return len(self.own), len(self.subtrees), len(self.addresses)
 
-    def shrink(self, size: tuple[int, int]) -> None:
-        """Forget the numbers that were given since there were so many: they are the last."""
-        own, subtrees = size
-        while len(self.own) > own:
-            self.own.popitem()
-        while len(self.subtrees) > subtrees:
-            self.subtrees.popitem()
+    def shrink(self, size: tuple[int, ...]) -> None:
+        """Forget what has come since there were so many: it is what came last."""
+        parts: tuple[dict[Any, Any], ...] = self.own, self.subtrees, self.addresses
+        for part, length in zip(parts, size, strict=True):
+            for _ in range(len(part) - length):
+                part.popitem()
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     links, targets = [""] * len(nodes), [""] * len(nodes)
     page = FlatPage(nodes, above, tags, words, links, targets, written, numbers, places)
     page.names = [(node.get("id"), node.get("class")) for node in nodes]
-    _read_links(page, url)
+    _read_links(page, url, vocabulary.addresses)
     _nest(page)
     _set_stray_text_apart(page)
     number(page, vocabulary)
@@ -130,9 +131,9 @@ def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     return kept
 
 
-def _read_links(page: FlatPage, url: str) -> None:
+def _read_links(page: FlatPage, url: str, addresses: Addresses) -> None:
     """Find out where the links, images and frames of a page lead."""
-    targets = Targets(page.elements[0], url)
+    targets = Targets(page.elements[0], url, addresses)
     page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
     named = [(number, _ADDRESS[tag]) for number, tag in enumerate(page.tags) if tag in _ADDRESS]
