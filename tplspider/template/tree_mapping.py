@@ -166,22 +166,22 @@ class TreeMapping:
         """For each child on the left, about how many elements map if it is aligned with one on the
         right; only those it can be aligned with.
         """
-        key, other = self.key, self.other
+        key, names, subtrees = self.key, self.other.names, self.other.subtrees
+        bag_of = self._inside_other.bag
         weights = []
         for x, alike in zip(left, same, strict=True):
             row: dict[int, float] = {}
             weights.append(row)
-            size = key.ends[x] - x
+            if not alike:
+                continue
+            name, subtree, bag = key.names[x], key.subtrees[x], self._inside.bag(x)
             for j in alike:
                 y = right[j]
-                like = likeness(key.names[x], other.names[y])
-                if key.subtrees[x] == other.subtrees[y]:
-                    row[j] = size + like
+                like = likeness(name, names[y])
+                if subtree == subtrees[y]:
+                    row[j] = key.ends[x] - x + like
                 elif like >= 0:
-                    row[j] = 1 + like
-                    if size > 1 and other.ends[y] > y + 1:
-                        shared = len(self._inside.bag(x) & self._inside_other.bag(y))
-                        row[j] = shared + 1 + like
+                    row[j] = (len(bag & bag_of(y)) + 1 if bag else 1) + like
         return weights
 
     def _same(self, a: int, b: int) -> bool:
