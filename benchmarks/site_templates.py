@@ -121,7 +121,7 @@ def page_html(random: Random, section: int, page: int) -> str:
     content = kind(random, title) if page else index(random, section)
     menu = "".join(
         f'<li class="menu-item{" current" if top == section else ""}">{link(top, 0)}'
-        + '<ul class="sub-menu">'
+        '<ul class="sub-menu">'
         + "".join(f"<li>{link(top, n)}</li>" for n in range(1, 5))
         + "</ul></li>\n"
         for top in range(8)
