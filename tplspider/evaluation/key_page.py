@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.search.options import SearchLimits
     from tplspider.sources.folder import FolderSite
-    from tplspider.template.extract import Comparison
+    from tplspider.template.comparison import Comparison
     from tplspider.web.answers import NoPage
     from tplspider.web.page import Page
     from tplspider.web.site import Site

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.template.page_lines import Line, Names
+    from tplspider.template.page_lines import FoundLines, Line, Names
     from tplspider.web.flat_page import FlatPage
 
 NEAREST = 0.8  # how much a page must weigh to vouch for lines alone, the nearest weighing 1
@@ -22,7 +22,7 @@ END = 0.5  # of what is not common: a page that has more of it has what the key 
 def find_entries(
     lines: list[Line],
     common: list[bool],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
     weights: Sequence[float],
     share: float,
 ) -> set[int]:
@@ -32,12 +32,7 @@ def find_entries(
     Between links that are the same on most pages the words are enough, if two pages agree where
     they lead: "Next" leads elsewhere on each.
     """
-    targets: list[dict[str, set[str]]] = []  # of each page, where the links with a text lead
-    for found in found_lines:
-        targets.append({})
-        for text, where in found:
-            if where:
-                targets[-1].setdefault(text, set()).add(where)
+    targets = [found.targets for found in found_lines]
     entries: set[int] = set()
     end = 0
     while end < len(lines):
@@ -71,7 +66,7 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     sizes: list[int],
     names: list[Names],
     common: list[bool],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
     weights: Sequence[float],
 ) -> None:
     """Accept lines after the last of the page's own that a page near enough has alone.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tplspider.web.flat_page import Name
 
 
+@lru_cache(maxsize=1 << 14)  # pages have the same pairs of names many times
 def likeness(ours: Name, theirs: Name) -> float:
     """How much ids and classes speak for a pair of elements; negative: they speak against it."""
     if ours == theirs:

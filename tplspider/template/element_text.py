@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import accumulate
+from operator import mul, sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tplspider.web.flat_page import FlatPage
 
@@ -24,12 +25,14 @@ _WORDLESS_LINK = 5
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
+Kind = tuple[int, str, str | None]
+
+
 class ElementTexts:
     """Lists by the number of an element, in document order."""
 
     def __init__(self, key: FlatPage) -> None:
         self._key = key
-        self._inner = [(n, end) for n, end in enumerate(key.ends) if end > n + 1]
         # How much text is directly in an element, and how much in its subtree.
         self.own = [
             min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
@@ -38,23 +41,29 @@ class ElementTexts:
         self.inside = self.sum(self.own)
         # Whether there is a word in that, not numbers or signs alone.
         self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
-        classes = [element.get("class") for element in key.elements]
-        self.named = [
-            name is not None or element.get("id") is not None
-            for name, element in zip(classes, key.elements, strict=True)
-        ]
-        # Siblings with the same tag and class are of one kind.
-        self.kinds = list(zip(key.parents, key.tags, classes, strict=True))
-        counts = Counter(self.kinds)
-        self.alone = [counts[kind] == 1 for kind in self.kinds]
+        self.named = [name != (None, None) for name in key.names]
+        self._siblings: dict[int, Counter[Kind]] = {}
 
-    def sum(self, values: Sequence[int]) -> list[int]:
+    def kind(self, element: int) -> Kind:
+        """What siblings of one kind have in common: parent, tag and class."""
+        key = self._key
+        return key.parents[element], key.tags[element], key.names[element][1]
+
+    def is_alone(self, element: int) -> bool:
+        """Whether no sibling is of the same kind."""
+        parent = self._key.parents[element]
+        if parent not in self._siblings:
+            self._siblings[parent] = Counter(map(self.kind, self._key.children[parent]))
+        return self._siblings[parent][self.kind(element)] == 1
+
+    def sum(self, values: Iterable[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
-        before = [0, *accumulate(values)]
-        sums = [*values]
-        for element, end in self._inner:
-            sums[element] = before[end] - before[element]
-        return sums
+        before = list(accumulate(values, initial=0))
+        return list(map(sub, map(before.__getitem__, self._key.ends), before))
+
+    def kept(self, template: Sequence[bool]) -> list[int]:
+        """How much of the text in each element is template."""
+        return self.sum(map(mul, self.own, template))
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

@@ -38,12 +38,13 @@ def hidden_elements(page: FlatPage, lines: list[Line]) -> set[int]:
     tops = {element for element in candidates if _is_hidden(element)}
     if not tops:
         return set()
-    opened = {name for value in _OPENERS(body) for name in _ID.findall(value)}
-    tops = {element for element in tops if element.get("id") not in opened}
+    if any(element.get("id") for element in tops):
+        opened = {name for value in _OPENERS(body) for name in _ID.findall(value)}
+        tops = {element for element in tops if element.get("id") not in opened}
     hidden: set[int] = set()
     for number, element in enumerate(page.elements):
-        if element in tops or page.parents[number] in hidden:
-            hidden.add(number)
+        if element in tops:
+            hidden.update(range(number, page.ends[number]))
     unseen = sum(line.letters for line in lines if hidden.issuperset(line.elements))
     return hidden if 2 * unseen < sum(line.letters for line in lines) else set()
 

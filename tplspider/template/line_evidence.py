@@ -11,12 +11,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
+from tplspider.template.rules import close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.template.element_text import ElementTexts
-    from tplspider.template.page_lines import Line, Names
+    from tplspider.template.page_lines import FoundLines, Line, Names
     from tplspider.web.flat_page import FlatPage
 
 SHARE = 0.75  # of the pages, by weight, that must have a line
@@ -29,7 +30,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     lines: list[Line],
     texts: ElementTexts,
     others: Sequence[FlatPage],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
     weights: Sequence[float],
     template: list[bool],
     mapped: float,
@@ -67,10 +68,9 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
             balance[element] += size
     rows, links, own = map(texts.sum, (rows, links, own))
     around = []
-    for element in range(1, len(template)):
-        if template[element] or not template[key.parents[element]]:
-            continue
-        if rows[element] or (links[element] and not own[element]):
+    found = (e for e, row in enumerate(rows) if row or (links[e] and not own[e]))
+    for element in found:
+        if not template[element] and template[key.parents[element]]:
             template[element] = True
             if balance[element] > 0:
                 around.append(element)
@@ -100,7 +100,7 @@ def _shared(sizes: list[int], names: list[Names], found: Counter[tuple[str, str]
 def _line_weights(
     sizes: list[int],
     names: list[Names],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
     weights: Sequence[float],
     mapped: float,
 ) -> list[float]:
@@ -123,7 +123,7 @@ def _common(  # noqa: PLR0917 - as above
     names: list[Names],
     known: list[bool],
     others: Sequence[FlatPage],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
     weights: Sequence[float],
 ) -> list[bool]:
     """Of each line, whether most pages have it, as often as the key page has up to there.
@@ -132,10 +132,11 @@ def _common(  # noqa: PLR0917 - as above
     """
     before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
     unknown = [place for place, yes in enumerate(known) if not yes]
+    wanted = {name for place in unknown for name in names[place]}
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, found, weight in zip(others, found_lines, weights, strict=True):
-        left = {name: count - before[name] for name, count in found.items()}
+        left = {name: found[name] - before[name] for name in wanted & found.keys()}
         for place in unknown:
             which = names[place]
             if left.get(which[0], 0) > 0 or (
@@ -206,7 +207,5 @@ def drop_sandwiched(
             around.append(element)
         else:
             template[element] = False
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
-            template[element] = False
+    close(key, template)
     return around

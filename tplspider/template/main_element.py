@@ -32,7 +32,7 @@ def main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tup
 
 def kind_of(page: FlatPage, element: int) -> tuple[str, str | None]:
     """The tag and the class of an element."""
-    return page.tags[element], page.elements[element].get("class")
+    return page.tags[element], page.names[element][1]
 
 
 def outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:

@@ -16,7 +16,7 @@ from lxml import etree
 from tplspider.template.content import TAKEN_OUT, own_parts, part_html
 from tplspider.template.hidden_parts import hidden_elements
 from tplspider.template.main_element import kind_of, main_element, outermost_outside
-from tplspider.template.text_lines import lines_of_parts
+from tplspider.template.text_lines import lines_of_elements
 
 if TYPE_CHECKING:
     from tplspider.template.page_lines import Line
@@ -40,13 +40,7 @@ class MainPart:
 
     def lines(self) -> list[str]:
         """Its text."""
-        elements = self.page.elements
-        return lines_of_parts(
-            elements[0],
-            {elements[number] for number in self.elements},
-            {elements[number] for number in self.loose},
-            {elements[number] for number in self.without},
-        )
+        return lines_of_elements(self.page, self.elements, self.loose, self.without)
 
     def take_html(self) -> str:
         """Its HTML; what is left out is taken out of the tree."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
 
     from tplspider.web.flat_page import FlatPage
 
@@ -77,16 +78,28 @@ def page_lines(page: FlatPage) -> list[Line]:
     ]
 
 
-def line_names(page: FlatPage, wanted: Container[str]) -> Counter[tuple[str, str]]:
-    """The names of the lines of a page that have a *wanted* text, and how often they are there."""
+class FoundLines(Counter[tuple[str, str]]):
+    """The names of the lines that a page has, and how often they are there."""
+
+    @cached_property
+    def targets(self) -> dict[str, set[str]]:
+        """Where the links with a text lead."""
+        targets: dict[str, set[str]] = {}
+        for text, where in self:
+            if where:
+                targets.setdefault(text, set()).add(where)
+        return targets
+
+
+def line_names(page: FlatPage) -> FoundLines:
+    """The names of the lines of a page."""
     names: list[tuple[str, str]] = []
     for text, _, link in _rows(page):
-        if text in wanted:
-            if link >= 0:
-                names += _names(text, page.links[link], page.targets[link])
-            else:
-                names.append((text, ""))
-    return Counter(names)
+        if link >= 0:
+            names += _names(text, page.links[link], page.targets[link])
+        else:
+            names.append((text, ""))
+    return FoundLines(names)
 
 
 def _names(text: str, link: str, target: str) -> Names:
@@ -133,7 +146,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:
                 run = []
             # What is after the body is not in it.
             if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
-                length = nodes.tail_lengths[closing]
+                length = len(nodes.written_tails[closing])
                 run.append((tails[closing], holders[around], links[around], length))
         if place == len(holders):
             break
@@ -152,7 +165,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:
         if page_links[holder] and tags[place] in _LINKS:
             links[place] = holder
         if text:
-            run.append((text, holder, links[place], nodes.text_lengths[place]))
+            run.append((text, holder, links[place], len(nodes.written_texts[place])))
     if run:
         runs.append(run)
     return runs

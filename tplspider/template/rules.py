@@ -5,12 +5,14 @@ Each changes *template* in place, which stays closed under parents.
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING
 
 from tplspider.template.element_text import WORDY
 
 if TYPE_CHECKING:
-    from tplspider.template.element_text import ElementTexts
+    from tplspider.template.element_text import ElementTexts, Kind
     from tplspider.web.flat_page import FlatPage
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
@@ -27,16 +29,16 @@ _WRAPPERS = frozenset("article div main section".split())
 
 def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop the entries of a list of posts and the like, of which other pages have the frame."""
-    kept = _kept_text(texts, template)
-    alike: dict[tuple[int, str, str | None], list[int]] = {}
-    for element in range(1, len(template)):
-        if template[element] and kept[element] < 0.5 * texts.inside[element]:
-            alike.setdefault(texts.kinds[element], []).append(element)
+    kept = texts.kept(template)
+    alike: dict[Kind, list[int]] = {}
+    for element in accepted(template):
+        if kept[element] < 0.5 * texts.inside[element]:
+            alike.setdefault(texts.kind(element), []).append(element)
     for group in alike.values():
         if len(group) >= RECORDS:
             for element in group:
                 template[element] = False
-    _close(key, template)
+    close(key, template)
 
 
 def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
@@ -45,11 +47,16 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
     Template comes in blocks, before and after the page's own. Where it is a row here and a row
     there, between rows of the page's own, pages happen to have the same data.
     """
-    kept = _kept_text(texts, template)
-    groups: dict[tuple[int, str, str | None], list[int]] = {}
-    for element in range(1, len(template)):
-        if texts.inside[element] and template[key.parents[element]]:
-            groups.setdefault(texts.kinds[element], []).append(element)
+    kept = texts.kept(template)
+    groups: dict[Kind, list[int]] = {}
+    parents = [
+        parent
+        for parent in (0, *accepted(template))
+        if kept[parent] < texts.inside[parent] and len(key.children[parent]) >= RECORDS
+    ]
+    for element in [child for parent in parents for child in key.children[parent]]:
+        if texts.inside[element]:
+            groups.setdefault(texts.kind(element), []).append(element)
     for group in groups.values():
         own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
         if len(own) < RECORDS:
@@ -60,30 +67,31 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
             for element in span:
                 if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
                     template[element] = False
-    _close(key, template)
+    close(key, template)
 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
-    solid = texts.sum(
-        [
-            int(accepted and (texts.words[element] or key.links[element] != "" or tag in _CONTROLS))
-            for element, (accepted, tag) in enumerate(zip(template, key.tags, strict=True))
-        ]
-    )
-    kept = _kept_text(texts, template)
-    for element in range(1, len(template)):
-        if (
-            template[element]
-            and not solid[element]
-            and kept[element] < texts.inside[element]
-            and (
-                key.tags[element] in _LISTS
-                or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
-            )
-        ):
-            template[element] = False
-    _close(key, template)
+    kept = texts.kept(template)
+    doubtful = [
+        element
+        for element in accepted(template)
+        if kept[element] < texts.inside[element]
+        and (
+            key.tags[element] in _LISTS
+            or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
+        )
+    ]
+    if not doubtful:
+        return
+    solid = [0] * len(template)
+    for element in accepted(template):
+        if texts.words[element] or key.links[element] or key.tags[element] in _CONTROLS:
+            solid[element] = 1
+    solid = texts.sum(solid)
+    for element in doubtful:
+        template[element] = solid[element] > 0
+    close(key, template)
 
 
 def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
@@ -92,49 +100,60 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
     "On this page" above a table of contents, "Related" above a list, "Next" beside a link are the
     same words everywhere, but they are there because of what the page has. They are returned.
     """
-    dropped = []
-    count = len(template)
-    links, common, label, others, linked = ([0] * count for _ in range(5))
-    in_link = [False] * count
-    for element, parent in enumerate(key.parents):
-        is_link = key.tags[element] in ("a", "area") and key.links[element] != ""
-        in_link[element] = is_link or (parent >= 0 and in_link[parent])
-        if is_link:
-            (common if template[element] else links)[element] = 1
-        if template[element]:
-            label[element] = texts.own[element] * (texts.words[element] and not in_link[element])
-        else:
-            (linked if in_link[element] else others)[element] = texts.own[element]
-    links, common, label, others, linked = map(texts.sum, (links, common, label, others, linked))
-    holds_one = [False] * count
-    for element in range(count - 1, 0, -1):
+    anchors = [
+        element
+        for element, link in enumerate(key.links)
+        if link and key.tags[element] in ("a", "area")
+    ]
+    around: set[int] = set()  # links of the page's own
+    for element in anchors:
+        if not template[element]:
+            parent = key.parents[element]
+            while parent > 0 and parent not in around:
+                around.add(parent)
+                parent = key.parents[parent]
+    common = [0] * len(template)
+    for element in anchors:
+        common[element] = int(template[element])
+    common = texts.sum(common)
+    blocks = [element for element in around if template[element] and not common[element]]
+    if not blocks:
+        return []
+    in_link = [False] * len(template)
+    for element in anchors:
+        in_link[element : key.ends[element]] = [True] * (key.ends[element] - element)
+    label, others, linked = ([0] * len(template) for _ in range(3))
+    for element, text in enumerate(texts.own):
+        if not template[element]:
+            (linked if in_link[element] else others)[element] = text
+        elif texts.words[element] and not in_link[element]:
+            label[element] = text
+    label, others, linked = map(texts.sum, (label, others, linked))
+    dropped: list[int] = []
+    holds_one: set[int] = set()
+    for element in sorted(blocks, reverse=True):
         labelled = (
-            template[element]
-            and links[element] > 0
-            and not common[element]
-            and 0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
+            0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
             and others[element] <= 0.3 * linked[element]
         )
-        if labelled or holds_one[element]:
-            holds_one[key.parents[element]] = True
-        if labelled and not holds_one[element]:
+        if labelled and element not in holds_one:
             template[element] = False
             dropped.append(element)
-    _close(key, template)
+        if labelled or element in holds_one:
+            holds_one.add(key.parents[element])
+    close(key, template)
     return dropped
 
 
 def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Accept the elements round the main text, also where no other page has the like."""
-    left = texts.sum(
-        [0 if accepted else text for text, accepted in zip(texts.own, template, strict=True)]
-    )
+    left = list(map(sub, texts.inside, texts.kept(template)))
     main = 0
     while inside := [child for child in key.children[main] if left[child] >= MAIN_SHARE * left[0]]:
         main = inside[0]
         if template[main]:
             continue
-        has_class = key.elements[main].get("class") is not None
+        has_class = key.names[main][1] is not None
         if (
             key.tags[main] not in _WRAPPERS
             or key.texts[main]
@@ -144,15 +163,13 @@ def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool
         template[main] = True
 
 
-def _kept_text(texts: ElementTexts, template: list[bool]) -> list[int]:
-    """How much of the text in each element is template."""
-    return texts.sum(
-        [text if accepted else 0 for text, accepted in zip(texts.own, template, strict=True)]
-    )
+def accepted(template: list[bool]) -> list[int]:
+    """The elements that are template, without the body."""
+    return list(compress(range(1, len(template)), template[1:]))
 
 
-def _close(key: FlatPage, template: list[bool]) -> None:
+def close(key: FlatPage, template: list[bool]) -> None:
     """An element is template only if its parent is."""
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
+    for element in accepted(template):
+        if not template[key.parents[element]]:
             template[element] = False

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tplspider.template.rules import accepted, close
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,21 +33,17 @@ def drop_shared_entries(
     template: list[bool],
 ) -> None:
     """Drop entries of lists that are template amid entries of the same kind that are not."""
-    kept = texts.sum(
-        [text if accepted else 0 for text, accepted in zip(texts.own, template, strict=True)]
-    )
+    kept = texts.kept(template)
 
     def is_kept(element: int) -> bool:
         return 2 * kept[element] >= texts.inside[element]
 
     candidates: dict[int, list[int]] = {}
-    for element in range(1, len(template)):
+    for element in accepted(template):
         if (
-            template[element]
-            and key.tags[element] in _ENTRIES
+            key.tags[element] in _ENTRIES
             and texts.inside[element] >= SHORTEST
             and (key.tags[element] in _MARKED or (is_kept(element) and _kind(key, element)[1]))
-            and not texts.is_menu(element, 1)
         ):
             candidates.setdefault(key.parents[element], []).append(element)
     if not candidates:
@@ -63,13 +61,13 @@ def drop_shared_entries(
                 spans.append((_ends(other, theirs), [mapping[entry] for entry in entries]))
         for n, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
             places = [(ends[kind], where[n]) for ends, where in spans if kind in ends]
-            if any(first < place for (first, _), place in places) and any(
-                0 <= place < last for (_, last), place in places
+            if (
+                any(first < place for (first, _), place in places)
+                and any(0 <= place < last for (_, last), place in places)
+                and not texts.is_menu(entry, 1)
             ):
                 template[entry] = False
-    for element in range(1, len(template)):
-        if template[element] and not template[key.parents[element]]:
-            template[element] = False
+    close(key, template)
 
 
 def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -83,5 +81,5 @@ def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[in
 
 def _kind(page: FlatPage, element: int) -> tuple[str, str]:
     """The tag and the first class, numbers left out: ``post-17 sticky`` is a ``post-``."""
-    classes = (page.elements[element].get("class") or "").split()
+    classes = (page.names[element][1] or "").split()
     return page.tags[element], _NUMBER.sub("", classes[0]) if classes else ""

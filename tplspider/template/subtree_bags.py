@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from typing import TYPE_CHECKING
+from zlib import crc32
+
+from tplspider.web.flat_page import contents
 
 if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
@@ -19,6 +22,11 @@ class SubtreeBags:
         self._page = page
         self._bags: dict[int, frozenset[int]] = {}
         self._samples: dict[int, list[int]] = {}
+        self._signs: list[int] = []
+
+    def clear(self) -> None:
+        """Forget them: the numbers of what is in the page have changed."""
+        self._bags.clear()
 
     def bag(self, element: int) -> frozenset[int]:
         """What is in a subtree; of a large one a sample, the same on every page."""
@@ -39,9 +47,18 @@ class SubtreeBags:
     def _sample(self, rarity: int) -> list[int]:
         """The elements that are taken for a sample of one in 2 ** *rarity*."""
         if rarity not in self._samples:
-            own = self._page.own
+            # By what an element is: its number depends on which pages were seen before.
+            signs = self._signs = self._signs or _signs(self._page)
             mask = (1 << rarity) - 1
             # A larger sample has all that a smaller one has.
-            larger = self._sample(rarity - 1) if rarity > _COMMONEST else range(len(own))
-            self._samples[rarity] = [x for x in larger if not (own[x] * 2654435761 >> 16) & mask]
+            larger = self._sample(rarity - 1) if rarity > _COMMONEST else range(len(signs))
+            self._samples[rarity] = [x for x in larger if not signs[x] & mask]
         return self._samples[rarity]
+
+
+def _signs(page: FlatPage) -> list[int]:
+    """A number for what each element is, in any process the same."""
+    return [
+        crc32(("\0".join(what) if isinstance(what, tuple) else what).encode("utf-8", "replace"))
+        for what in contents(page)
+    ]

@@ -5,16 +5,19 @@ An inline element never ends a line, whether or not it is one of the parts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from tplspider.web.html import fold
+from tplspider.web.node_texts import read_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable
 
+    from tplspider.web.flat_page import FlatPage
     from tplspider.web.html import Element
+    from tplspider.web.node_texts import NodeTexts
 
 BLOCKS = frozenset(
     "address article aside blockquote body br caption center dd details dialog div dl dt fieldset"
@@ -24,27 +27,33 @@ BLOCKS = frozenset(
 CELLS = frozenset({"td", "th"})
 _HIDDEN = frozenset({"script", "style", "noscript", "template"})
 _PREFORMATTED = frozenset({"pre", "textarea"})
-_NOT_PLAIN = _HIDDEN | _PREFORMATTED
+_COMMENTS = frozenset({etree.Comment, etree.ProcessingInstruction, etree.Entity})
+
+# All of that at once, since it is asked for twice of each node: what a tag is, as bits.
+_BLOCK, _CELL, _IS_HIDDEN, _WRITTEN, _COMMENT = (1 << bit for bit in range(5))
+_SETS = ((BLOCKS, _BLOCK), (CELLS, _CELL), (_HIDDEN, _IS_HIDDEN), (_PREFORMATTED, _WRITTEN))
+_KINDS: dict[Any, int] = dict.fromkeys(_COMMENTS, _COMMENT)
+for _tags, _bit in _SETS:
+    for _tag in _tags:
+        _KINDS[_tag] = _KINDS.get(_tag, 0) | _bit
 
 
 def text_lines(element: Element) -> list[str]:
     """The visible text of an element, without empty lines; text in ``pre`` keeps its own lines."""
-    if not len(element) and element.tag not in _NOT_PLAIN:
-        text = fold(element.text or "")
-        return [text] if text else []
-    return lines_of_parts(element, {element}, (), ())
+    return lines_of_parts(read_nodes(list(element.iter())), [0])
 
 
 def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be large
-    top: Element,
-    parts: Collection[Element],
-    loose: Collection[Element],
-    without: Collection[Element],
+    nodes: NodeTexts,
+    parts: Iterable[int],
+    loose: Iterable[int] = (),
+    without: Iterable[int] = (),
 ) -> list[str]:
-    """The text of some parts of *top*: whole elements, and the words directly in *loose* ones.
+    """The text of some of the nodes: whole elements, and the words directly in *loose* ones.
 
     What is in elements of *without* is left out. Where words are left out, the line ends.
     """
+    parts, loose, without = {*parts}, {*loose}, {*without}
     lines: list[str] = []
     line: list[str] = []
     hidden = preformatted = inside = 0
@@ -59,8 +68,8 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             lines.append(written)
         line.clear()
 
-    def add(text: str | None, holder: Element | None) -> None:
-        if not text or hidden > 0:
+    def add(text: str, holder: int) -> None:
+        if hidden:
             return
         if not inside and holder not in loose:
             if text.isspace():
@@ -77,59 +86,76 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             line.append(text)
 
     # What most of the texts are, words of a part, is added in the walk itself.
-    walk = etree.iterwalk(top, events=("start", "end", "comment", "pi"))
-    around = _around(parts, loose)
-    for event, node in walk:
-        tag = node.tag
-        if event == "start":
-            if tag in BLOCKS:
-                if line:
-                    end_line()
-                if not inside and node not in around:
-                    walk.skip_subtree()  # nothing is taken of it: it ends a line, and that is all
-            elif tag in CELLS:
-                line.append(" ")
-            if tag in _NOT_PLAIN:
-                hidden += tag in _HIDDEN
-                preformatted += tag in _PREFORMATTED
-            if node in without:
-                hidden += 1
-            if node in parts:
-                inside += 1
-            if text := node.text:
-                if inside and not hidden and not preformatted:
-                    line.append(text)
-                else:
-                    add(text, node)
-        elif event == "end":
-            if tag in _NOT_PLAIN:
-                if preformatted and tag in _PREFORMATTED:
-                    end_written_line()
-                hidden -= tag in _HIDDEN
-                preformatted -= tag in _PREFORMATTED
-            if node in without:
+    tails = nodes.written_tails
+    kinds = [_KINDS.get(tag, 0) for tag in nodes.tags]
+    around = _around(nodes.parents, parts | loose)
+    marked = parts | without
+    open_nodes: list[int] = []
+    skipped = len(kinds)  # nothing is taken of what is in this one
+    # After the last node one that is in none of them.
+    for place, (parent, text) in enumerate(
+        zip([*nodes.parents, -1], [*nodes.written_texts, ""], strict=True)
+    ):
+        if parent >= skipped:
+            continue
+        while open_nodes and (closing := open_nodes[-1]) != parent:
+            open_nodes.pop()
+            kind = kinds[closing]
+            if kind & _WRITTEN:
+                end_written_line()
+                preformatted -= 1
+            if kind & _IS_HIDDEN:
                 hidden -= 1
-            if node in parts:
-                inside -= 1
-            if tag in BLOCKS and line:
+            if closing in marked:
+                hidden -= closing in without
+                inside -= closing in parts
+            if kind & _BLOCK and line:
                 end_line()
-            if node is not top and (tail := node.tail):
+            if (tail := tails[closing]) and open_nodes:  # what is after the first is not in it
                 if inside and not hidden and not preformatted:
                     line.append(tail)
                 else:
-                    add(tail, None if inside else node.getparent())
-        else:
-            add(node.tail, node.getparent())
+                    add(tail, open_nodes[-1])
+        if place == len(kinds):
+            break
+        open_nodes.append(place)
+        kind = kinds[place]
+        skipped = len(kinds)
+        if kind & _BLOCK:
+            if line:
+                end_line()
+            if not inside and place not in around:
+                skipped = place  # it ends a line, and that is all
+        elif kind & _CELL:
+            line.append(" ")
+        preformatted += kind & _WRITTEN != 0
+        hidden += kind & _IS_HIDDEN != 0
+        if place in marked:
+            hidden += place in without
+            inside += place in parts
+        if text and not kind & _COMMENT:
+            if inside and not hidden and not preformatted:
+                line.append(text)
+            else:
+                add(text, place)
     end_line()
     return lines
 
 
-def _around(parts: Collection[Element], loose: Collection[Element]) -> set[Element]:
-    """The elements that have one of these in them, and these."""
-    found = {*parts, *loose}
-    for part in (*parts, *loose):
-        for ancestor in part.iterancestors():
-            if ancestor in found:
-                break
-            found.add(ancestor)
+def lines_of_elements(
+    page: FlatPage, parts: Iterable[int], loose: Iterable[int] = (), without: Iterable[int] = ()
+) -> list[str]:
+    """The same of the elements of a page, by their numbers."""
+    place = page.places.__getitem__
+    return lines_of_parts(page.written, map(place, parts), map(place, loose), map(place, without))
+
+
+def _around(parents: list[int], parts: set[int]) -> set[int]:
+    """The nodes that have one of these in them, and these."""
+    found = {*parts}
+    for part in parts:
+        place = parents[part]
+        while place >= 0 and place not in found:
+            found.add(place)
+            place = parents[place]
     return found

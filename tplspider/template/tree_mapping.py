@@ -12,7 +12,7 @@ from tplspider.template.subtree_bags import SubtreeBags
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.web.flat_page import FlatPage, Name
+    from tplspider.web.flat_page import FlatPage
 
 _MOST_PAIRS = 2500
 
@@ -22,8 +22,8 @@ class TreeMapping:
 
     Identical subtrees map as they stand. Of other elements, the children are aligned in order, so
     that what they have in common weighs most, and only aligned pairs are looked into.
-    *check_time* is called now and then; it may raise an exception to put an end to it. *inside* are
-    the key page's bags, for mapping it to several pages.
+    *check_time* is called now and then; it may raise an exception to put an end to it. *inside*
+    and *inside_other* are the bags of the pages, if they are mapped more than once.
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class TreeMapping:
         other: FlatPage,
         check_time: Callable[[], None] | None = None,
         inside: SubtreeBags | None = None,
+        inside_other: SubtreeBags | None = None,
     ) -> None:
         self.key = key
         self.other = other
         self.mapped = [-1] * len(key.tags)
         self._inside = inside or SubtreeBags(key)
-        self._inside_other = SubtreeBags(other)
-        self._likenesses: dict[tuple[Name, Name], float] = {}
+        self._inside_other = inside_other or SubtreeBags(other)
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
@@ -156,7 +156,7 @@ class TreeMapping:
     def _weighs(self, x: int, y: int) -> bool:
         """Whether two children that are the same can be aligned."""
         key, other = self.key, self.other
-        return self._like(key.name(x), other.name(y)) >= 0 or (
+        return likeness(key.names[x], other.names[y]) >= 0 or (
             key.subtrees[x] == other.subtrees[y] and key.ends[x] > x + 1
         )
 
@@ -166,46 +166,23 @@ class TreeMapping:
         """For each child on the left, about how many elements map if it is aligned with one on the
         right; only those it can be aligned with.
         """
-        key, other = self.key, self.other
-        inside = self._index(right, {j for places in same for j in places})
-        theirs = [other.subtrees[y] for y in right]
-        likenesses: dict[Name, list[float | None]] = {}
+        key, names, subtrees = self.key, self.other.names, self.other.subtrees
+        bag_of = self._inside_other.bag
         weights = []
         for x, alike in zip(left, same, strict=True):
             row: dict[int, float] = {}
             weights.append(row)
             if not alike:
                 continue
-            subtree, size = key.subtrees[x], key.ends[x] - x
-            shared: dict[int, int] = {}
-            if size > 1 and inside:
-                for what in self._inside.bag(x):
-                    for j in inside.get(what, ()):
-                        shared[j] = shared.get(j, 0) + 1
-            name = key.name(x)
-            like = likenesses.get(name)
-            if like is None:
-                like = likenesses[name] = [None] * len(right)
+            name, subtree, bag = key.names[x], key.subtrees[x], self._inside.bag(x)
             for j in alike:
-                weight = like[j]
-                if weight is None:
-                    like[j] = weight = self._like(name, other.name(right[j]))
-                if subtree == theirs[j]:
-                    row[j] = size + weight
-                elif weight >= 0:
-                    row[j] = (shared[j] + 1 if j in shared else 1) + weight
+                y = right[j]
+                like = likeness(name, names[y])
+                if subtree == subtrees[y]:
+                    row[j] = key.ends[x] - x + like
+                elif like >= 0:
+                    row[j] = (len(bag & bag_of(y)) + 1 if bag else 1) + like
         return weights
-
-    def _index(self, right: list[int], places: set[int]) -> dict[int, list[int]]:
-        """What is inside some of the children on the right, and in which of them."""
-        other = self.other
-        inside: dict[int, list[int]] = {}
-        for j in places:
-            y = right[j]
-            if other.ends[y] > y + 1:
-                for own in self._inside_other.bag(y):
-                    inside.setdefault(own, []).append(j)
-        return inside
 
     def _same(self, a: int, b: int) -> bool:
         """Whether two links with the same tag have the same text and lead to the same place."""
@@ -221,16 +198,8 @@ class TreeMapping:
         return key.subtrees[a] == other.subtrees[b] or (
             key.tags[a] == other.tags[b]
             and (key.own[a] == other.own[b] or self._same(a, b))
-            and self._like(key.name(a), other.name(b)) >= 0
+            and likeness(key.names[a], other.names[b]) >= 0
         )
-
-    def _like(self, ours: Name, theirs: Name) -> float:
-        """How much names speak for a pair; a page has the same pairs of names many times."""
-        names = ours, theirs
-        found = self._likenesses.get(names)
-        if found is None:
-            found = self._likenesses[names] = likeness(ours, theirs)
-        return found
 
 
 def _is_forced(same: list[list[int]]) -> bool:

@@ -8,6 +8,8 @@ page: it says nothing about what is inside them. The more alike a page, the more
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from tplspider.template.element_text import TEXT_BLOCKS, ElementTexts
@@ -22,10 +24,9 @@ from tplspider.template.rules import (
 from tplspider.template.shared_entries import drop_shared_entries
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Sequence
 
-    from tplspider.template.page_lines import Line
+    from tplspider.template.page_lines import FoundLines, Line
     from tplspider.web.flat_page import FlatPage
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
@@ -58,7 +59,7 @@ def vote(
     lines: list[Line],
     others: Sequence[FlatPage],
     mappings: Sequence[Sequence[int]],
-    found_lines: Sequence[Counter[tuple[str, str]]],
+    found_lines: Sequence[FoundLines],
 ) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
@@ -88,23 +89,21 @@ class _Vote:
         self.mappings = mappings
         self.texts = texts
         self.weights = self._weights()
+        # Of each element, which pages have it.
+        self.having = [[counterpart >= 0 for counterpart in mapping] for mapping in mappings]
         self.votes, self.voters = self._count()
-        # How much of an element's text each page has.
-        self.found = [
-            texts.sum(
-                [
-                    text if counterpart >= 0 else 0
-                    for text, counterpart in zip(texts.own, mapping, strict=True)
-                ]
-            )
-            for mapping in mappings
-        ]
-        self.running = self._running_text()
+        self.running: dict[int, bool] = {}
         self.template = [False] * len(key.tags)
         self.template[0] = True
         for element in range(1, len(key.tags)):
-            if self.template[key.parents[element]] and self.votes[element]:
-                self.template[element] = self._is_accepted(element)
+            if self.votes[element] and self.template[key.parents[element]]:
+                everywhere = self.voters[element] == len(mappings)
+                self.template[element] = everywhere or self._is_accepted(element)
+
+    @cached_property
+    def found(self) -> list[list[int]]:
+        """How much of an element's text each page has."""
+        return [self.texts.kept(having) for having in self.having]
 
     def _weights(self) -> list[float]:
         """How much each page weighs: by what it has in common with the key page."""
@@ -114,44 +113,51 @@ class _Vote:
         return [(count / most) ** 2 for count in common]
 
     def _count(self) -> tuple[list[float], list[int]]:
-        votes = [0.0] * len(self.key.tags)
-        voters = [0] * len(votes)
-        for weight, mapping in zip(self.weights, self.mappings, strict=True):
-            found = [counterpart >= 0 for counterpart in mapping]
-            votes = [vote + weight if yes else vote for vote, yes in zip(votes, found, strict=True)]
-            voters = [count + yes for count, yes in zip(voters, found, strict=True)]
-        return votes, voters
+        """The sum of the weights of the pages that have an element, and how many they are."""
+        # There are few sets of pages, and many elements.
+        pages = list(zip(*self.having, strict=True))
+        votes = {which: sum(compress(self.weights, which), 0.0) for which in {*pages}}
+        return [votes[which] for which in pages], list(map(sum, pages))
 
-    def _running_text(self) -> list[bool]:
-        """Of each element, whether there is running text directly in it."""
-        key, votes = self.key, self.votes
-        blocks = [0] * len(votes)
-        for element in range(1, len(votes)):
-            parent = key.parents[element]
-            if key.tags[element] in TEXT_BLOCKS and votes[element] < MOST * votes[parent]:
-                blocks[parent] += 1
-        return [count >= RUNNING_TEXT for count in blocks]
+    def _has_running_text(self, element: int) -> bool:
+        """Whether there is running text directly in an element."""
+        if element not in self.running:
+            enough = MOST * self.votes[element]
+            blocks = [
+                child
+                for child in self.key.children[element]
+                if self.votes[child] < enough and self.key.tags[child] in TEXT_BLOCKS
+            ]
+            self.running[element] = len(blocks) >= RUNNING_TEXT
+        return self.running[element]
 
     def _is_accepted(self, element: int) -> bool:
         key, texts = self.key, self.texts
         parent = key.parents[element]
         whole = self.votes[parent]
-        in_frame = (
-            key.tags[element] in _FRAME
-            and texts.named[element]
-            and texts.alone[element]
-            and not key.texts[element]
-            and not self.running[parent]
-        )
-        enough = self.votes[element] >= (HALF if in_frame else MOST) * whole - 1e-9
-        if not enough and not (texts.inside[element] and self._has_text(element, whole)):
+        if (
+            self.votes[element] < MOST * whole - 1e-9
+            and (self.votes[element] < HALF * whole - 1e-9 or not self._is_frame(element))
+            and not (texts.inside[element] and self._has_text(element, whole))
+        ):
             return False
         # A block that one page alone has, among the text of both, is a coincidence.
         return not (
             self.voters[element] == 1 < len(self.mappings)
             and key.tags[element] in TEXT_BLOCKS
-            and texts.alone[element]
+            and texts.is_alone(element)
             and not texts.named[element]
+        )
+
+    def _is_frame(self, element: int) -> bool:
+        """Whether an element is part of the page's frame."""
+        key, texts = self.key, self.texts
+        return (
+            key.tags[element] in _FRAME
+            and texts.named[element]
+            and texts.is_alone(element)
+            and not key.texts[element]
+            and not self._has_running_text(key.parents[element])
         )
 
     def _has_text(self, element: int, whole: float) -> bool:
@@ -159,8 +165,8 @@ class _Vote:
         half = 0.5 * self.texts.inside[element]
         having = [
             weight
-            for weight, found, mapping in zip(self.weights, self.found, self.mappings, strict=True)
-            if mapping[element] >= 0 and found[element] >= half
+            for weight, found, has in zip(self.weights, self.found, self.having, strict=True)
+            if has[element] and found[element] >= half
         ]
         if not having:
             return False

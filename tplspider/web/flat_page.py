@@ -6,23 +6,22 @@ is numbered too, in a vocabulary that the pages share, so that comparing is comp
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
 
-from tplspider.web.addresses import Resolver
-from tplspider.web.html import find_all, main_body
-from tplspider.web.node_texts import read_nodes
+from tplspider.web.html import main_body
+from tplspider.web.node_texts import NodeTexts, read_nodes
+from tplspider.web.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tplspider.web.html import Element
-    from tplspider.web.node_texts import NodeTexts
+    from tplspider.web.targets import Addresses
 
 Name = tuple[str | None, str | None]  # id and class of an element
+Content = str | tuple[str, str, str]  # its tag; with its text and its link, if it has any
 
 UNCOUNTED = frozenset({"script", "style", "noscript"})
 
@@ -35,22 +34,34 @@ _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 # Judged whole, by all the text in them: a token that two programs share is not template.
 _WHOLE = frozenset("code math pre textarea".split())
 _NONE: list[int] = []  # the children of all that have none
-_ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
 @dataclass(slots=True)
 class Vocabulary:
     """Numbers for what elements and subtrees are, the same number for the same thing."""
 
-    own: dict[str | tuple[str, str, str], int] = field(default_factory=dict)
+    own: dict[Content, int] = field(default_factory=dict)
     subtrees: dict[tuple[int, ...], int] = field(default_factory=dict)
+    addresses: Addresses = field(default_factory=dict)  # where they lead, since pages share them
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """How many there are of each."""
+        return len(self.own), len(self.subtrees), len(self.addresses)
+
+    def shrink(self, size: tuple[int, ...]) -> None:
+        """Forget what has come since there were so many: it is what came last."""
+        parts: tuple[dict[Any, Any], ...] = self.own, self.subtrees, self.addresses
+        for part, length in zip(parts, size, strict=True):
+            for _ in range(len(part) - length):
+                part.popitem()
 
 
 @dataclass(slots=True)
 class FlatPage:
     """The elements of a page's body in document order; script, style and noscript left out."""
 
-    elements: list[Element]
+    elements: list[Element]  # none without a tree, see without_tree
     parents: list[int]
     tags: list[str]
     texts: list[str]  # directly in the element, folded
@@ -58,21 +69,18 @@ class FlatPage:
     targets: list[str]  # where it leads, by its address
     written: NodeTexts  # of all nodes, those left out among them
     numbers: Sequence[int]  # of those nodes, -1 if left out
+    places: Sequence[int]  # of the elements among those nodes
     url: str = ""  # of the page, as in targets
     children: list[list[int]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # the number after the last of the subtree
     loose: dict[int, str] = field(default_factory=dict)  # stray texts, which are in no other list
     own: list[int] = field(default_factory=list)
     subtrees: list[int] = field(default_factory=list)
-    _names: dict[int, Name] = field(default_factory=dict)
+    names: list[Name] = field(default_factory=list)
 
-    def name(self, element: int) -> Name:
-        """The id and the class of an element, read from the tree when they are asked for."""
-        name = self._names.get(element)
-        if name is None:
-            node = self.elements[element]
-            name = self._names[element] = node.get("id"), node.get("class")
-        return name
+    def without_tree(self) -> FlatPage:
+        """The page for being compared with: a tree takes more memory than all the rest."""
+        return replace(self, elements=[], written=NodeTexts(), numbers=(), places=())
 
 
 def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
@@ -82,20 +90,23 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     tags, above, words = written.tags, written.parents, written.words()
     kept = kept_nodes(tags, above)
     numbers: Sequence[int] = range(len(nodes))
+    places: Sequence[int] = numbers
     if not all(kept):
-        places = [number - 1 for number in accumulate(kept)]  # the number of a kept node
-        numbers = [place if yes else -1 for place, yes in zip(places, kept, strict=True)]
+        before = [number - 1 for number in accumulate(kept)]  # the number of a kept node
+        numbers = [number if yes else -1 for number, yes in zip(before, kept, strict=True)]
+        places = list(compress(places, kept))
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
         words = list(compress(words, kept))
-        above = [places[place] for place in compress(above, kept)]
+        above = [before[place] for place in compress(above, kept)]
         above[0] = -1
     links, targets = [""] * len(nodes), [""] * len(nodes)
-    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers)
-    _read_links(page, url)
+    page = FlatPage(nodes, above, tags, words, links, targets, written, numbers, places)
+    page.names = [(node.get("id"), node.get("class")) for node in nodes]
+    _read_links(page, url, vocabulary.addresses)
     _nest(page)
     _set_stray_text_apart(page)
-    _number(page, vocabulary)
+    number(page, vocabulary)
     return page
 
 
@@ -120,46 +131,9 @@ def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     return kept
 
 
-class Targets:
-    """Where the addresses that a page has lead."""
-
-    def __init__(self, root: Element, url: str) -> None:
-        self.resolver = Resolver(url)
-        bases = (element.get("href") for element in find_all(root, "base"))
-        base = next((href for href in bases if href is not None), "")
-        if base:
-            self.resolver = self.resolver.moved_to(base)
-        self.is_plain = self.resolver.is_plain and not base
-        self.own = unquote(url.partition("#")[0].partition("?")[0])
-        path = _ENDING.sub("", _path(url)).strip("/")
-        last = path.rpartition("/")[2]
-        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
-        self._names = [name for name in names if len(name) > 3]
-
-    def of(self, address: str) -> tuple[str, str]:
-        """Where an address without its fragment leads, this page being "self"; and its target.
-
-        An address that stands for the page itself, or has the page's own path in it (to edit it,
-        to share it, to see it in another language), is the same thing on every page.
-        """
-        if not address:
-            return "self?#", self.own
-        target = unquote(self.resolver.join(address))
-        base_address, _, query = target.partition("?")
-        if base_address == self.own:
-            return f"self?{query}#", target if query else self.own
-        # With this page's address a share link has its title, too.
-        shares = any(name in query for name in self._names)
-        link = f"{base_address}?*" if shares else target
-        for name in self._names:
-            if name in link:
-                link = link.replace(name, "*")
-        return link, target
-
-
-def _read_links(page: FlatPage, url: str) -> None:
+def _read_links(page: FlatPage, url: str, addresses: Addresses) -> None:
     """Find out where the links, images and frames of a page lead."""
-    targets = Targets(page.elements[0], url)
+    targets = Targets(page.elements[0], url, addresses)
     page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
     named = [(number, _ADDRESS[tag]) for number, tag in enumerate(page.tags) if tag in _ADDRESS]
@@ -213,25 +187,23 @@ def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool
     return not element or (tag in LAYOUT and size >= _LARGE and length <= _FEW * whole)
 
 
-def _path(url: str) -> str:
-    try:
-        return urlsplit(url).path
-    except ValueError:
-        return ""
-
-
-def _number(page: FlatPage, vocabulary: Vocabulary) -> None:
-    """Give elements and subtrees their numbers in the vocabulary, last to first."""
-    own, subtrees = vocabulary.own, vocabulary.subtrees
+def contents(page: FlatPage) -> list[Content]:
+    """What each element is by itself, which is what two of them have to share to be the same."""
     texts = page.texts
     if not _WHOLE.isdisjoint(page.tags):
         texts = texts[:]
         for element in [number for number, tag in enumerate(page.tags) if tag in _WHOLE]:
             texts[element] = " ".join(filter(None, page.texts[element : page.ends[element]]))
-    page.own = numbers = [
-        own.setdefault((tag, text, link) if text or link else tag, len(own))
+    return [
+        (tag, text, link) if text or link else tag
         for tag, text, link in zip(page.tags, texts, page.links, strict=True)
     ]
+
+
+def number(page: FlatPage, vocabulary: Vocabulary) -> None:
+    """Give elements and subtrees their numbers in the vocabulary, last to first."""
+    own, subtrees = vocabulary.own, vocabulary.subtrees
+    page.own = numbers = [own.setdefault(content, len(own)) for content in contents(page)]
     page.subtrees = trees = [2 * number for number in numbers]  # as long as it has no children
     parents = [element for element, inside in enumerate(page.children) if inside]
     for element in reversed(parents):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,22 +14,23 @@ class NodeTexts:
     """The nodes of a body in document order, comments among them, as parallel lists.
 
     *texts* are what stands before the first child of a node and *tails* what stands after the
-    node, folded; their lengths are those as written.
+    node, folded; *written_texts* and *written_tails* are the same as written.
     """
 
-    tags: list[Any]  # of a comment it is not a string
-    parents: list[int]
-    texts: list[str]
-    tails: list[str]
-    text_lengths: list[int]
-    tail_lengths: list[int]
+    tags: list[Any] = field(default_factory=list)  # of a comment it is not a string
+    parents: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    tails: list[str] = field(default_factory=list)
+    written_texts: list[str] = field(default_factory=list)
+    written_tails: list[str] = field(default_factory=list)
 
     def words(self) -> list[str]:
         """The text directly inside each node: before its first child, and after each."""
         words = self.texts[:]
         after: dict[int, list[str]] = {}
-        for parent, tail in zip(self.parents[1:], self.tails[1:], strict=True):
-            if tail:
+        for place, tail in enumerate(self.tails):
+            if tail and place:
+                parent = self.parents[place]
                 after.setdefault(parent, [words[parent]] if words[parent] else []).append(tail)
         for parent, texts in after.items():
             words[parent] = " ".join(texts)
@@ -37,7 +38,7 @@ class NodeTexts:
 
 
 def read_nodes(nodes: list[Element]) -> NodeTexts:
-    """The texts of these nodes, all of a body."""
+    """The texts of these nodes: one and all that is in it."""
     # Lists of one thing each, each made in one go: there may be tens of thousands of nodes.
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     parents = [-1, *[at[node.getparent()] for node in nodes[1:]]]
@@ -47,8 +48,8 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
     return NodeTexts(
         tags,
         parents,
-        [" ".join(text.split()) if text else "" for text in texts],
+        [" ".join(text.split()) if text and not text.isspace() else "" for text in texts],
         [" ".join(tail.split()) if tail and not tail.isspace() else "" for tail in tails],
-        list(map(len, texts)),
-        list(map(len, tails)),
+        texts,
+        tails,
     )

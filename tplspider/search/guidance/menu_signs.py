@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.search.guidance.link_blocks import blocks_of_anchors, read_body
 from tplspider.search.guidance.link_places import LinkPlaces
-from tplspider.web.flat_page import Targets
+from tplspider.web.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
