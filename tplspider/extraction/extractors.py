@@ -6,10 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tplspider.items import PageTemplate
 from tplspider.template.extract import PageSource
+
+if TYPE_CHECKING:
+    from tplspider.extraction.messages import Job
 
 Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
 
@@ -48,6 +51,19 @@ def load_extractor(name: str) -> Extractor:
     return cast("Extractor", found)
 
 
+def run_job(extractor: Extractor, job: Job, *, seconds: float | None = None) -> PageTemplate | None:
+    """What an extractor gives for a job."""
+    return run_extractor(
+        extractor,
+        job.key,
+        job.pages,
+        seconds=seconds,
+        most=job.most,
+        for_report=job.for_report,
+        markdown=job.markdown,
+    )
+
+
 def run_extractor(
     extractor: Extractor,
     key: PageSource,
@@ -56,12 +72,14 @@ def run_extractor(
     seconds: float | None = None,
     most: int | None = None,
     for_report: bool = False,
+    markdown: bool = False,
 ) -> PageTemplate | None:
     """What an extractor gives, which must be a template.
 
     Where nothing else can stop it, *seconds* go to an extractor that takes them, as ours does.
     One that takes *most* may put the next of the pages in the place of one that tells nothing; any
     other is given the first so many. *for_report*, the template has the key page for it, cleaned.
+    *markdown*, it has its two parts as Markdown.
     """
     options: dict[str, float] = {}
     if seconds is not None and _takes(extractor, "seconds"):
@@ -84,6 +102,10 @@ def run_extractor(
         from tplspider.report.clean_page import clean_page  # noqa: PLC0415 - as said
 
         found.key_html = clean_page(key.html, key.url, not_template=found.not_template)
+    if markdown:
+        from tplspider.template.markdown import add_markdown  # noqa: PLC0415 - as said above
+
+        add_markdown(found, key.html)
     return found
 
 

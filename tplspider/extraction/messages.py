@@ -26,7 +26,7 @@ class Options:
 class Job:
     """To a worker: extract this, within so many seconds, from so many of the pages at most.
 
-    *for_report*: the key page as a report shows it is wanted as well.
+    *for_report*: the key page as a report shows it is wanted as well; *markdown*: that, too.
     """
 
     key: PageSource
@@ -34,6 +34,7 @@ class Job:
     seconds: float
     most: int | None = None
     for_report: bool = False
+    markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

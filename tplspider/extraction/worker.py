@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from tplspider.extraction.extractors import load_extractor, one_line, run_extractor
+from tplspider.extraction.extractors import load_extractor, one_line, run_job
 from tplspider.extraction.memory import offer_to_the_system, resident, set_hard_limit, watched
 from tplspider.extraction.messages import (
     OUT_OF_MEMORY,
@@ -94,9 +94,7 @@ def _load(name: str) -> Extractor:
 def _answer(job: Job, extractor: Extractor, megabytes: float) -> Done | Failed:
     try:
         with watched(megabytes, _out_of_memory), _alarm(job.seconds + GRACE):
-            found = run_extractor(
-                extractor, job.key, job.pages, most=job.most, for_report=job.for_report
-            )
+            found = run_job(extractor, job)
             pickle.dumps(found)  # now, while a fault can be told
         return Done(found, resident())
     except MemoryError:

@@ -12,7 +12,7 @@ from tplspider.extraction.extractors import (
     extractor_name,
     load_extractor,
     one_line,
-    run_extractor,
+    run_job,
 )
 from tplspider.extraction.messages import (
     OUT_OF_MEMORY,
@@ -74,12 +74,14 @@ class ExtractionWorkers:
         seconds: float = SECONDS,
         megabytes: float = MEGABYTES,
         for_report: bool = False,
+        markdown: bool = False,
     ) -> None:
         self._extractor = extractor_name(extractor)
         self._workers = workers if can_start() else 0
         self._seconds = seconds
         self._megabytes = megabytes
         self._for_report = for_report
+        self._markdown = markdown
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
@@ -120,8 +122,7 @@ class ExtractionWorkers:
                 self._limits.add(limit)
                 try:
                     async with self._turns:
-                        job = Job(key, tuple(pages), self._seconds, most, self._for_report)
-                        return await self._extract(job)
+                        return await self._extract(self._job(key, pages, most))
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
@@ -142,6 +143,9 @@ class ExtractionWorkers:
         ending, self._idle = [*self._idle, *self._busy], []
         if ending:
             await asyncio.gather(*(worker.end() for worker in ending))
+
+    def _job(self, key: PageSource, pages: Sequence[PageSource], most: int | None) -> Job:
+        return Job(key, tuple(pages), self._seconds, most, self._for_report, self._markdown)
 
     async def _extract(self, job: Job) -> PageTemplate | None:
         worker = self._take_worker()
@@ -224,9 +228,7 @@ class ExtractionWorkers:
         limit = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
             extractor = load_extractor(self._extractor)
-            return run_extractor(
-                extractor, key, pages, seconds=limit, most=most, for_report=self._for_report
-            )
+            return run_job(extractor, self._job(key, pages, most), seconds=limit)
         except TimeoutError as error:
             raise ExtractionTimeoutError(str(error)) from error
         except (Exception, SystemExit, KeyboardInterrupt) as error:

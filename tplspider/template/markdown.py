@@ -1,0 +1,131 @@
+"""Parts of a page as Markdown, by html-to-markdown, which is an extra."""
+
+from __future__ import annotations
+
+import logging
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from tplspider.template.plain_html import PlainHtml
+from tplspider.web.html import find_all, parse_html, top_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tplspider.items import PageTemplate
+
+logger = logging.getLogger(__name__)
+
+_PACKAGE = "html_to_markdown"
+_WORD = re.compile(r"\w+")
+_BASE = re.compile(r"<base\b", re.IGNORECASE)
+
+
+class MarkdownMissingError(ImportError):
+    """What makes Markdown is not installed; the message says in a line what to do."""
+
+
+def check_markdown() -> None:
+    """Raise MarkdownMissingError where Markdown cannot be made: before any work is done for it."""
+    try:
+        found = find_spec(_PACKAGE)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise MarkdownMissingError(
+            "Markdown needs html-to-markdown: pip install 'tplspider[markdown]'"
+        )
+
+
+def to_markdown(html: str, base_url: str) -> str:
+    """The Markdown of HTML, which may be several parts of a page, one after the other.
+
+    Every word that is shown is in it, but for the numbers of lines of code. Addresses are absolute:
+    *base_url* is that of the page, or its own ``<base href>``.
+    """
+    check_markdown()
+    plain = PlainHtml()
+    for top in top_level(parse_html(html)):
+        plain.add(top)
+    if not plain.blocks:
+        return ""
+    convert = _converter(base_url)
+    pages = ["\n".join(block for block, _ in plain.blocks)]
+    words = "\n".join(text for _, text in plain.blocks)
+    whole = _converted(convert, pages[0], words)
+    if whole is not None:
+        return whole
+    # Rather a block without its marks than one without its words.
+    found = (_converted(convert, block, text) for block, text in plain.blocks)
+    return "\n\n".join(
+        text if made is None else made
+        for made, (_, text) in zip(found, plain.blocks, strict=True)
+        if made != ""
+    )
+
+
+def add_markdown(found: PageTemplate, html: str) -> None:
+    """Put the Markdown of its two parts into the template of a page, whose *html* may move links.
+
+    The address in it is that of the page.
+    """
+    base = base_address(html, found.key_url)
+    found.content_markdown = to_markdown(found.content_html, base)
+    is_all = found.main_html == found.content_html
+    found.main_markdown = found.content_markdown if is_all else to_markdown(found.main_html, base)
+
+
+def base_address(html: str, url: str) -> str:
+    """What the addresses on a page at *url* are relative to: its first ``<base href>``, if any."""
+    if not _BASE.search(html):
+        return url  # most pages: they need not be parsed for that
+    hrefs = (element.get("href") for element in find_all(parse_html(html), "base"))
+    href = next((href for href in hrefs if href is not None), "").strip()
+    try:
+        base = urljoin(url, href)
+    except ValueError:
+        return url
+    return base if base.startswith(("http:", "https:")) else url
+
+
+def _converter(base_url: str) -> Callable[[str], str]:
+    package = import_module(_PACKAGE)
+    options = package.ConversionOptions(
+        base_url=base_url or None,
+        compact_tables=True,
+        extract_metadata=False,
+        # Everything that is left is wanted.
+        hidden_content="all",
+        preprocessing=package.PreprocessingOptions(enabled=False),
+    )
+
+    def convert(html: str) -> str:
+        return str(package.convert(html, options).content or "").strip("\n")
+
+    return convert
+
+
+def _converted(convert: Callable[[str], str], html: str, words: str) -> str | None:
+    """What the package makes of plain HTML; None where it fails, or loses a word."""
+    try:
+        made = convert(html)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of Rust is not an Exception
+        logger.warning("html-to-markdown failed: %s", type(error).__name__)
+        return None
+    return made if has_words(made, words) else None
+
+
+def has_words(markdown: str, words: str) -> bool:
+    """Whether the words are in the Markdown, in their order."""
+    place = 0
+    for word in _WORD.finditer(words):
+        place = markdown.find(word[0], place)
+        if place < 0:
+            return False
+        place += len(word[0])
+    return True
