@@ -13,7 +13,7 @@ from tplspider.template.plain_html import PlainHtml
 from tplspider.web.html import find_all, parse_html, top_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tplspider.items import PageTemplate
 
@@ -53,18 +53,16 @@ def to_markdown(html: str, base_url: str) -> str:
     if not plain.blocks:
         return ""
     convert = _converter(base_url)
-    pages = ["\n".join(block for block, _ in plain.blocks)]
-    words = "\n".join(text for _, text in plain.blocks)
-    whole = _converted(convert, pages[0], words)
+    html = "\n".join(block for block, _ in plain.blocks)
+    whole = _converted(convert, html, [text for _, texts in plain.blocks for text in texts])
     if whole is not None:
         return whole
     # Rather a block without its marks than one without its words.
-    found = (_converted(convert, block, text) for block, text in plain.blocks)
-    return "\n\n".join(
-        text if made is None else made
-        for made, (_, text) in zip(found, plain.blocks, strict=True)
-        if made != ""
-    )
+    found = []
+    for block, texts in plain.blocks:
+        made = _converted(convert, block, texts)
+        found.append("".join(texts).strip() if made is None else made)
+    return "\n\n".join(filter(None, found))
 
 
 def add_markdown(found: PageTemplate, html: str) -> None:
@@ -108,7 +106,7 @@ def _converter(base_url: str) -> Callable[[str], str]:
     return convert
 
 
-def _converted(convert: Callable[[str], str], html: str, words: str) -> str | None:
+def _converted(convert: Callable[[str], str], html: str, texts: list[str]) -> str | None:
     """What the package makes of plain HTML; None where it fails, or loses a word."""
     try:
         made = convert(html)
@@ -117,15 +115,16 @@ def _converted(convert: Callable[[str], str], html: str, words: str) -> str | No
     except BaseException as error:  # noqa: BLE001 - a panic of Rust is not an Exception
         logger.warning("html-to-markdown failed: %s", type(error).__name__)
         return None
-    return made if has_words(made, words) else None
+    return made if has_words(made, texts) else None
 
 
-def has_words(markdown: str, words: str) -> bool:
-    """Whether the words are in the Markdown, in their order."""
+def has_words(markdown: str, texts: Iterable[str]) -> bool:
+    """Whether the words of the texts are in the Markdown, in their order."""
     place = 0
-    for word in _WORD.finditer(words):
-        place = markdown.find(word[0], place)
-        if place < 0:
-            return False
-        place += len(word[0])
+    for text in texts:
+        for word in _WORD.findall(text):
+            place = markdown.find(word, place)
+            if place < 0:
+                return False
+            place += len(word)
     return True

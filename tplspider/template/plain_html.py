@@ -23,8 +23,6 @@ from tplspider.template.plain_table import columns_of, is_table, outer_tables
 from tplspider.template.text_lines import BLOCKS, CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tplspider.web.html import Element
 
 DEEPEST = 10  # lists, quotes and tables in each other: what is deeper is lines of the last of them
@@ -37,16 +35,17 @@ _INLINE |= dict.fromkeys(("del", "s", "strike"), "del")
 # Signs that would make HTML of words in Markdown.
 _MARKUP = re.compile(r"<(?=[a-zA-Z/!?])|&(?=#?\w+;)")
 _BREAK = "<br>"
+_SPACE = re.compile(r"\s+")
 _NOWHERE = ("javascript:", "vbscript:", "data:", "about:")
 
 
 class PlainHtml:
-    """Writes the plain HTML of elements, block by block; *blocks* has each with its words."""
+    """Writes the plain HTML of elements, block by block; *blocks* has each with its texts."""
 
     def __init__(self) -> None:
-        self.blocks: list[tuple[str, str]] = []
+        self.blocks: list[tuple[str, list[str]]] = []
         self._out: list[str] = []
-        self._words: list[str] = []
+        self._texts: list[str] = []
         self._nesting: list[str] = []  # what is written around: ul, li, blockquote, table, tr, td
         self._nested_in: list[Element] = []  # the elements that these are written for
         self._line: str | None = None  # the element of the line that is being written
@@ -150,7 +149,9 @@ class PlainHtml:
 
     def _image(self, node: Element) -> None:
         sources = (node.get(name, "").strip() for name in ("src", "data-src", "data-original"))
-        source = next((each for each in sources if each and not _is_nowhere(each)), "")
+        source = next(
+            (each for each in sources if each and not each.lower().startswith(_NOWHERE)), ""
+        )
         if source:
             self._open()
             alt = " ".join(node.get("alt", "").split())
@@ -159,7 +160,7 @@ class PlainHtml:
     def _code(self, node: Element) -> bool:
         """Write a block of code, if it is one and there is room for it."""
         if node.tag == "table" and (cells := code_in_table(node)):
-            parts: Iterable[Element] = cells
+            parts = cells
         elif node.tag == "pre" and is_code(node):
             table = next(node.iter("table"), None)
             parts = (table is not None and code_in_table(table)) or [node]
@@ -170,13 +171,13 @@ class PlainHtml:
         self._end_line()
         text = "\n".join(map(code_text, parts))
         if text:
-            language = code_language(node)
+            language = code_language(parts[0]) or code_language(node)
             name = f' class="language-{escape(language)}"' if language else ""
             in_list = bool(self._nesting) and self._nesting[-1] in ("ul", "ol")
             before, after = ("<li>", "</li>") if in_list else ("", "")
             code = f"<pre><code{name}>{escape(text, quote=False)}\n</code></pre>"
             self._out.append(f"{before}{code}{after}")
-            self._words.append(text)
+            self._texts += ["\n", text, "\n"]
         return True
 
     def _text(self, text: str | None) -> None:
@@ -185,11 +186,12 @@ class PlainHtml:
         if text.isspace():
             if self._line is not None and self._out[-1] != _BREAK:
                 self._out.append(" ")
+                self._texts.append(" ")
             return
         if self._line is not None and text[0].isspace():
             self._out.append(" ")
         self._open()
-        self._words.append(text)
+        self._texts.append(_SPACE.sub(" ", text))
         if not any(closing == "</code>" for _, _, closing in self._inline):
             text = _MARKUP.sub(lambda found: escape(found[0]), text)
         self._out.append(escape(" ".join(text.split()), quote=False))
@@ -238,12 +240,9 @@ class PlainHtml:
         if self._line:
             self._out.append(f"</{self._line}>")
         self._line = None
+        self._texts.append("\n")
 
     def _end_block(self) -> None:
         if self._out:
-            self.blocks.append(("".join(self._out), " ".join(self._words)))
-            self._out, self._words = [], []
-
-
-def _is_nowhere(address: str) -> bool:
-    return address.lower().startswith(_NOWHERE)
+            self.blocks.append(("".join(self._out), self._texts))
+            self._out, self._texts = [], []
