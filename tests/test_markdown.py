@@ -22,6 +22,7 @@ from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 BASE = "https://example.org/docs/page.html"
 
@@ -35,6 +36,7 @@ CASES = {
     "no address": ("<a href='javascript:f()'>js</a> <a name=x>here</a>", "js here"),
     "image": ("<p><img src=i.png alt='an  alt'></p>", "![an alt](%s/i.png)"),
     "lazy image": ("<img src='data:image/gif;base64,R0' data-src=i.png>", "![](%s/i.png)"),
+    "image without an address": ("<img alt='an alt'>", "an alt"),
     "list": ("<ul><li>a<ul><li>b</ul><li><p>c</p></ul>", "- a\n  * b\n- c"),
     "list of others": ("<ul>loose<div>other</div></ul>", "- loose\n- other"),
     "counted list": ("<ol start=5><li>a<li>b</ol>", "5. a\n6. b"),
@@ -227,8 +229,8 @@ def test_words_in_their_order() -> None:
 @pytest.mark.parametrize(
     "file", [*PROJECT.glob("tests/sites/**/*.html"), *PROJECT.glob("tplspider/demo/site/**/*.html")]
 )
-def test_no_word_of_our_pages_is_lost(file: object) -> None:
-    html = file.read_text()  # type: ignore[attr-defined]  # a Path, by its glob
+def test_no_word_of_our_pages_is_lost(file: Path) -> None:
+    html = file.read_text("utf-8")
     text = "\n".join(text_lines(parse_html(html)))
     assert re.search(r"\w", text)
     assert not missing(text, to_markdown(html, BASE))

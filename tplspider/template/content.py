@@ -20,7 +20,7 @@ def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Par
     """Some elements, and the texts directly inside some others, in document order."""
     if not loose:
         return [page.elements[element] for element in elements]
-    places: list[tuple[float, Part]] = [(n, page.elements[n]) for n in elements]
+    places: list[tuple[float, int, Part]] = [(n, 0, page.elements[n]) for n in elements]
     for outer in loose:
         children = {page.elements[number]: number for number in page.children[outer]}
         place: float = outer
@@ -29,8 +29,9 @@ def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Par
             if child in children:
                 place = page.ends[children[child]] - 1
             texts.append((place + 0.5, child.tail))
-        places += [(where, text) for where, text in texts if text and not text.isspace()]
-    return [part for _, part in sorted(places, key=lambda part: part[0])]
+        # A text after an element comes after those in it, which may have the same place.
+        places += [(where, -outer, text) for where, text in texts if text and not text.isspace()]
+    return [part for *_, part in sorted(places, key=lambda part: part[:2])]
 
 
 def part_html(part: Part) -> str:

@@ -152,10 +152,12 @@ class PlainHtml:
         source = next(
             (each for each in sources if each and not each.lower().startswith(_NOWHERE)), ""
         )
+        alt = " ".join(node.get("alt", "").split())
         if source:
             self._open()
-            alt = " ".join(node.get("alt", "").split())
             self._out.append(f'<img src="{escape(source)}" alt="{escape(alt)}">')
+        else:
+            self._text(alt)
 
     def _code(self, node: Element) -> bool:
         """Write a block of code, if it is one and there is room for it."""
