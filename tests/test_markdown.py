@@ -240,7 +240,8 @@ TAGS = (
     "a b blockquote br button caption code dd del div dl dt em form h1 h2 hr i iframe img input li"
     " nav noscript ol option p pre script select span sup svg table tbody td textarea th tr ul"
 ).split()
-TEXTS = st.text("ab1_ \n*#-.<&|`\\é", max_size=8).map(
+# Without backticks: spaces that Markdown wants beside those in code would count as ends of words.
+TEXTS = st.text("ab1_ \n*#-.<&|\\é", max_size=8).map(
     lambda text: text.replace("&", "&amp;").replace("<", "&lt;")
 )
 PARTS = st.recursive(

@@ -1,7 +1,7 @@
 """The words of Markdown, to be compared with those of a text.
 
 Words are runs of letters, digits and underscores. Of the Markdown, what is in addresses, images and
-the first and last lines of fences is left out, and so are its marks: escapes, ``*``, ``~~``,
+the first and last lines of fences is left out, and so are its marks: backslashes, ``*``, ``~~``,
 backticks and brackets; these are left out of the text as well, which may have them, too.
 """
 
@@ -15,7 +15,7 @@ _ADDRESS = r"\((?:<[^>]*>|(?:\\.|[^()\s\\]|\([^()\s]*\))*)\)"
 _IMAGE = re.compile(r"!\[(?:\\.|[^\]\\])*\]" + _ADDRESS)
 _LINK = re.compile(r"\]" + _ADDRESS)
 _FENCE = re.compile(r"^[\s>*+-]*(?:\d+\. *)?`{3,}[^`\n]*$", re.MULTILINE)
-_MARKS = re.compile(r"\\(?=[!-/:-@\[-`{-~])|\*|~~|`|\[|\]")
+_MARKS = re.compile(r"\\|\*|~~|`|\[|\]")
 
 
 def words(text: str) -> Counter[str]:

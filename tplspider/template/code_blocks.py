@@ -79,15 +79,19 @@ def code_text(element: Element) -> str:
         if event == "start":
             if node.tag in HIDDEN or (node is not element and _is_number(node)):
                 walk.skip_subtree()
+                if has_blocks(node):
+                    new_line()
                 continue
             if is_block and node.tag != "br":
                 new_line()
+            elif node.tag in CELLS and node is not element:
+                written.append(" ")
             if node.text:
                 written.append(node.text)
         else:
             if event == "end" and node.tag == "br":
                 written.append("\n")
-            elif event == "end" and is_block:
+            elif event == "end" and (is_block or node.tag == "textarea"):
                 new_line()
             if node is not element and node.tail:
                 written.append(node.tail)
@@ -98,7 +102,12 @@ def code_text(element: Element) -> str:
     return "\n".join(lines[start:])
 
 
-def code_language(element: Element) -> str:
+def has_blocks(element: Element) -> bool:
+    """Whether an element has blocks in it, each of which is a line."""
+    return len(element) > 0 and next(element.iterdescendants(*BLOCKS), None) is not None
+
+
+def language_of(element: Element) -> str:
     """The language that a page says its code is in, by what it is in or around; "" if none."""
     inner = next(element.iter("code", "pre"), element)
     nodes = [*dict.fromkeys((inner, *inner.iter("code"), element))]

@@ -15,9 +15,10 @@ from lxml import etree
 from tplspider.template.code_blocks import (
     HIDDEN,
     code_in_table,
-    code_language,
     code_text,
+    has_blocks,
     is_code,
+    language_of,
 )
 from tplspider.template.plain_table import columns_of, is_table, outer_tables
 from tplspider.template.text_lines import BLOCKS, CELLS
@@ -61,6 +62,8 @@ class PlainHtml:
             if event == "start":
                 if node.tag in HIDDEN or self._code(node):
                     walk.skip_subtree()
+                    if has_blocks(node):  # they are not shown, but end lines
+                        self._end_line()
                     continue
                 self._start(node, outer)
                 self._text(node.text)
@@ -91,11 +94,12 @@ class PlainHtml:
 
     def _end(self, node: Element) -> None:
         tag = node.tag
-        if tag != "br" and (tag in BLOCKS or tag in CELLS or tag == "textarea"):
+        if (tag in BLOCKS and tag != "br") or tag == "textarea":
             self._end_line()
         if tag in _HEADINGS and self._headings:
             self._headings.pop()
         if self._nested_in and self._nested_in[-1] is node:
+            self._end_line()
             self._nested_in.pop()
             self._out.append(f"</{self._nesting.pop()}>")
         elif self._inline and self._inline[-1][0] is node:
@@ -173,12 +177,11 @@ class PlainHtml:
         self._end_line()
         text = "\n".join(map(code_text, parts))
         if text:
-            language = code_language(parts[0]) or code_language(node)
+            language = language_of(parts[0]) or language_of(node)
             name = f' class="language-{escape(language)}"' if language else ""
             in_list = bool(self._nesting) and self._nesting[-1] in ("ul", "ol")
-            before, after = ("<li>", "</li>") if in_list else ("", "")
             code = f"<pre><code{name}>{escape(text, quote=False)}\n</code></pre>"
-            self._out.append(f"{before}{code}{after}")
+            self._out.append(f"<li>{code}</li>" if in_list else code)
             self._texts += ["\n", text, "\n"]
         return True
 
@@ -197,8 +200,7 @@ class PlainHtml:
         if not any(closing == "</code>" for _, _, closing in self._inline):
             text = _MARKUP.sub(lambda found: escape(found[0]), text)
         self._out.append(escape(" ".join(text.split()), quote=False))
-        if text[-1].isspace():
-            self._out.append(" ")
+        self._out.append(" " * text[-1].isspace())
 
     def _open(self) -> None:
         """Open a line, and what is around here within it."""
@@ -215,8 +217,7 @@ class PlainHtml:
                 self._line = ""
             else:
                 self._line = "p"
-            if self._line:
-                self._out.append(f"<{self._line}>")
+            self._out.append(f"<{self._line}>" if self._line else "")
         for _, opening, _ in self._inline[self._opened :]:
             self._out.append(opening)
         self._opened = len(self._inline)
@@ -239,8 +240,7 @@ class PlainHtml:
             self._out.pop()
         self._out += [closing for _, _, closing in reversed(self._inline[: self._opened])]
         self._opened = 0
-        if self._line:
-            self._out.append(f"</{self._line}>")
+        self._out.append(f"</{self._line}>" if self._line else "")
         self._line = None
         self._texts.append("\n")
 
