@@ -36,6 +36,16 @@ def test_loose_text_after_an_element_comes_after_that_inside() -> None:
     assert parts == ["One", "two", "three"]
 
 
+def test_words_that_touch_stay_together() -> None:
+    key, other = (
+        f"<div class=main>{MENU}<i>{a}</i><i>{b}</i> <i>{c}</i><p>{a}</p></div>"
+        for a, b, c in (("One", "two", "three"), ("Four", "five", "six"))
+    )
+    found = extract(key, other)
+    assert found.content_text.split("\n") == ["Onetwo three", "One"]
+    assert found.content_html.split("\n") == ["<i>One</i><i>two</i>", "<i>three</i>", "<p>One</p>"]
+
+
 def test_loose_text_that_pages_share_is_template() -> None:
     found = extract(
         *(f"<div>About &amp; so on{MENU}<p>{word}</p></div>" for word in ("One", "Two"))

@@ -196,6 +196,18 @@ def test_hostile_pages(make: Callable[[], str]) -> None:
     assert not missing("\n".join(text_lines(parse_html(html))), found)
 
 
+@pytest.mark.slow
+def test_much_of_it() -> None:
+    """More than is given to the package at a time, and a table that is too large for it."""
+    found = to_markdown("<p>some <b>words</b></p>" * 100_000 + "<h2>End</h2>", BASE)
+    assert found == "\n\n".join(["some **words**"] * 100_000 + ["## End"])
+    rows = "<tr><td>a</td><td>b</td></tr>" * 150_000
+    assert (
+        to_markdown(f"<h1>c</h1><table>{rows}</table>", BASE)
+        == "# c\n\n" + "a\nb\n" * 149_999 + "a\nb"
+    )
+
+
 class Panic(BaseException):
     """As those of Rust are."""
 

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tplspider.items import PageTemplate
-from tplspider.template.content import own_parts, part_html, without_parts
+from tplspider.template.content import own_parts, part_html, parts_html, without_parts
 from tplspider.template.element_paths import element_paths
 from tplspider.template.line_evidence import has_lines
 from tplspider.template.main_part import find_main_part
@@ -105,7 +105,7 @@ def _with_evidence(key: PageSource, comparison: Comparison) -> PageTemplate:
         key_url=key.url,
         members=comparison.pages,
         not_template=element_paths(flat, outermost),
-        content_html="\n".join(map(part_html, content)),
+        content_html=parts_html(content),
         content_text="\n".join(lines_of_parts(body, own, own_words, ())),
         template_html="",
         template_share=round(sum(comparison.template) / len(comparison.template), 4),

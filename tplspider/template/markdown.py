@@ -13,13 +13,16 @@ from tplspider.template.plain_html import PlainHtml
 from tplspider.web.html import find_all, parse_html, top_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from tplspider.items import PageTemplate
+
+    Block = tuple[str, list[str]]
 
 logger = logging.getLogger(__name__)
 
 _PACKAGE = "html_to_markdown"
+LARGEST = 2_000_000  # characters at a time: it takes a hundred times as much memory
 _WORD = re.compile(r"\w+")
 _BASE = re.compile(r"<base\b", re.IGNORECASE)
 
@@ -50,16 +53,32 @@ def to_markdown(html: str, base_url: str) -> str:
     plain = PlainHtml()
     for top in top_level(parse_html(html)):
         plain.add(top)
-    if not plain.blocks:
-        return ""
     convert = _converter(base_url)
-    html = "\n".join(block for block, _ in plain.blocks)
-    whole = _converted(convert, html, [text for _, texts in plain.blocks for text in texts])
+    found = (_markdown(convert, blocks) for blocks in _batches(plain.blocks))
+    return "\n\n".join(filter(None, found))
+
+
+def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
+    """The blocks, as many at a time as are not too much for the package."""
+    batch: list[Block] = []
+    size = 0
+    for block in blocks:
+        if batch and size + len(block[0]) > LARGEST:
+            yield batch
+            batch, size = [], 0
+        batch.append(block)
+        size += len(block[0])
+    yield batch
+
+
+def _markdown(convert: Callable[[str], str], blocks: list[Block]) -> str:
+    html = "\n".join(block for block, _ in blocks)
+    whole = _converted(convert, html, [text for _, texts in blocks for text in texts])
     if whole is not None:
         return whole
     # Rather a block without its marks than one without its words.
     found = []
-    for block, texts in plain.blocks:
+    for block, texts in blocks:
         made = _converted(convert, block, texts)
         found.append("".join(texts).strip() if made is None else made)
     return "\n\n".join(filter(None, found))
@@ -108,6 +127,8 @@ def _converter(base_url: str) -> Callable[[str], str]:
 
 def _converted(convert: Callable[[str], str], html: str, texts: list[str]) -> str | None:
     """What the package makes of plain HTML; None where it fails, or loses a word."""
+    if len(html) > 2 * LARGEST:
+        return None
     try:
         made = convert(html)
     except (KeyboardInterrupt, SystemExit, MemoryError):
