@@ -234,7 +234,16 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         asked.setdefault(extra.strip('"'), set()).add(Requirement(plain))
     basic = asked.pop("")
     assert basic == listed(PROJECT / "requirements.txt")
-    assert asked.keys() == {"browser", "corpus", "deploy", "dev", "eval", "main", "queue"}
+    assert asked.keys() == {
+        "browser",
+        "corpus",
+        "deploy",
+        "dev",
+        "eval",
+        "main",
+        "markdown",
+        "queue",
+    }
     for extra, requirements in asked.items():
         assert basic | requirements == listed(PROJECT / f"requirements-{extra}.txt"), extra
 

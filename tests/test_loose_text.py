@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tplspider import PageSource, PageTemplate, extract_template
+from tplspider.template.content import own_parts
+from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 MENU = "<ul>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(15)) + "</ul>"
 
@@ -23,6 +26,24 @@ def test_loose_text_of_the_page_is_content_in_its_place() -> None:
     for word in ("Monday", "First", "adrift", "Last"):
         assert word not in found.template_html
     assert "Entry 3" in found.template_html
+
+
+def test_loose_text_after_an_element_comes_after_that_inside() -> None:
+    html = "<p>One <span>and</span> <b>two</b> three</p>"
+    page = flatten(parse_html(html), "http://example.org/", Vocabulary())
+    loose = [page.tags.index("p"), page.tags.index("b")]
+    parts = [str(part).strip() for part in own_parts(page, [], loose)]
+    assert parts == ["One", "two", "three"]
+
+
+def test_words_that_touch_stay_together() -> None:
+    key, other = (
+        f"<div class=main>{MENU}<i>{a}</i><i>{b}</i> <i>{c}</i><p>{a}</p></div>"
+        for a, b, c in (("One", "two", "three"), ("Four", "five", "six"))
+    )
+    found = extract(key, other)
+    assert found.content_text.split("\n") == ["Onetwo three", "One"]
+    assert found.content_html.split("\n") == ["<i>One</i><i>two</i>", "<i>three</i>", "<p>One</p>"]
 
 
 def test_loose_text_that_pages_share_is_template() -> None:

@@ -113,6 +113,8 @@ class PageTemplate:
     main_html: str = ""
     title: str = ""
     key_html: str = ""  # for a report: the key page without scripts, images and the like
+    main_markdown: str = ""  # of main_html and content_html, where they are asked for
+    content_markdown: str = ""
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

@@ -38,6 +38,7 @@ class Command(BaseRunSpiderCommand):
         )
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
+        parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
@@ -57,6 +58,8 @@ class Command(BaseRunSpiderCommand):
         # Above the project's settings, below what -s says on the command line.
         self.settings.set("LOG_LEVEL", "WARNING", priority=30)
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
+        if opts.markdown:
+            self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
@@ -77,6 +80,8 @@ class Command(BaseRunSpiderCommand):
         if not args and not opts.urls:
             why = "give the address of a page, or of several, or a list of them with -i FILE"
             refuse("template", why, self.settings)
+        if opts.html and opts.markdown:
+            refuse("template", "--html or --markdown, not both", self.settings)
         # The text is wanted, not the paper's order: guided needs fewer loads for it.
         arguments: dict[str, Any] = {"strategy": "guided", **opts.spargs}
         if opts.urls:
@@ -170,7 +175,8 @@ class Command(BaseRunSpiderCommand):
 
 def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:
     """The field that is to be printed: what a reader came for, or all that is not template."""
-    name = f"{'content' if opts.all else 'main'}_{'html' if opts.html else 'text'}"
+    kind = "html" if opts.html else "markdown" if opts.markdown else "text"
+    name = f"{'content' if opts.all else 'main'}_{kind}"
     return name, getattr(found, name)
 
 

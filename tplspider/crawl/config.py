@@ -53,6 +53,7 @@ class Config:
     feeds_dir: str = ""
     in_flight: int = 1
     lease_wait: float = 30
+    markdown: bool = False
     max_search_nodes: int = MAX_SEARCH_NODES
     queue_wait: float = 300
     retry_after_max: float = 30
@@ -91,6 +92,7 @@ class Config:
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
             lease_wait=seconds(settings, "TPLSPIDER_LEASE_WAIT", cls.lease_wait),
+            markdown=_markdown(settings),
             max_search_nodes=whole_number(
                 settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
             ),
@@ -101,6 +103,23 @@ class Config:
             sync=boolean(settings, "TPLSPIDER_SYNC", default=cls.sync),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
         )
+
+
+def _markdown(settings: BaseSettings) -> bool:
+    """Whether Markdown is wanted, once it is known that it can be made."""
+    wanted = boolean(settings, "TPLSPIDER_MARKDOWN", default=Config.markdown)
+    if wanted:
+        # Here and not above, as below.
+        from tplspider.template.markdown import (  # noqa: PLC0415 - as said
+            MarkdownMissingError,
+            check_markdown,
+        )
+
+        try:
+            check_markdown()
+        except MarkdownMissingError as error:
+            raise ValueError(f"TPLSPIDER_MARKDOWN: {error}") from error
+    return wanted
 
 
 def _extractor(given: Any) -> str:

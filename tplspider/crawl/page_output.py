@@ -100,6 +100,7 @@ class PageOutput:
             seconds=config.extract_seconds,
             megabytes=config.extract_mb,
             for_report=self._for_report,
+            markdown=config.markdown,
         )
         self._workers.start()
 
@@ -215,6 +216,7 @@ class PageOutput:
                 evidence=len(found.members),
                 main_text=found.content_text,
                 main_html=found.content_html,
+                main_markdown=found.content_markdown,
             )
         if found and found.evidence:
             share = 100 * found.template_share

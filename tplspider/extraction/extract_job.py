@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ExtractJob:
     """Extract this, from so many of the pages at most.
 
-    *for_report*: the key page as a report shows it is wanted as well.
+    *for_report*: the key page as a report shows it is wanted as well; *markdown*: that, too.
     """
 
     key: PageSource
@@ -28,6 +28,7 @@ class ExtractJob:
     seconds: float
     most: int | None = None
     for_report: bool = False
+    markdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +55,11 @@ def run_job(
 ) -> PageTemplate | None:
     """The template that is asked for; see :func:`run_extractor`."""
     return run_extractor(
-        extractor, job.key, job.pages, seconds=seconds, most=job.most, for_report=job.for_report
+        extractor,
+        job.key,
+        job.pages,
+        seconds=seconds,
+        most=job.most,
+        for_report=job.for_report,
+        markdown=job.markdown,
     )

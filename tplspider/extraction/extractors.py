@@ -56,12 +56,14 @@ def run_extractor(
     seconds: float | None = None,
     most: int | None = None,
     for_report: bool = False,
+    markdown: bool = False,
 ) -> PageTemplate | None:
     """What an extractor gives, which must be a template.
 
     Where nothing else can stop it, *seconds* go to an extractor that takes them, as ours does.
     One that takes *most* may put the next of the pages in the place of one that tells nothing; any
     other is given the first so many. *for_report*, the template has the key page for it, cleaned.
+    *markdown*, it has its two parts as Markdown.
     """
     options: dict[str, float] = {}
     if seconds is not None and _takes(extractor, "seconds"):
@@ -84,6 +86,10 @@ def run_extractor(
         from tplspider.report.clean_page import clean_page  # noqa: PLC0415 - as said
 
         found.key_html = clean_page(key.html, key.url, not_template=found.not_template)
+    if markdown:
+        from tplspider.template.markdown import add_markdown  # noqa: PLC0415 - as said above
+
+        add_markdown(found, key.html)
     return found
 
 

@@ -48,10 +48,12 @@ class ExtractionWorkers(WorkerPool):
         seconds: float = SECONDS,
         megabytes: float = MEGABYTES,
         for_report: bool = False,
+        markdown: bool = False,
     ) -> None:
         self._extractor = extractor_name(extractor)
         self._seconds = seconds
         self._for_report = for_report
+        self._markdown = markdown
         super().__init__(ExtractWork(self._extractor), workers=workers, megabytes=megabytes)
 
     async def extract(
@@ -68,7 +70,7 @@ class ExtractionWorkers(WorkerPool):
         A template has the seconds of the constructor from the moment a worker is at it. *seconds*
         count from now, with the time until it has its turn. Cancelling ends the work on it.
         """
-        job = ExtractJob(key, tuple(pages), self._seconds, most, self._for_report)
+        job = ExtractJob(key, tuple(pages), self._seconds, most, self._for_report, self._markdown)
         if not self.workers:
             return self._extract_here(job, seconds)
         return cast("PageTemplate | None", await self.do(job, seconds))

@@ -17,7 +17,11 @@ KEY = 0  # the key page, where others have their rank
 _ID = re.compile(r"[0-9a-f]{16}")
 _LARGEST = 2**53  # no count of anything is larger
 _COUNTS = "requested_size cs_size loads links wasted witness_loads shared".split()
-_OPTIONAL = ("key_html",)  # of templates that were made for no report
+_OPTIONAL = (
+    "key_html",
+    "main_markdown",
+    "content_markdown",
+)  # of templates that were made for no report
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from tplspider.template.text_lines import BLOCKS, CELLS
+
 if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
     from tplspider.web.html import Element
@@ -20,7 +22,7 @@ def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Par
     """Some elements, and the texts directly inside some others, in document order."""
     if not loose:
         return [page.elements[element] for element in elements]
-    places: list[tuple[float, Part]] = [(n, page.elements[n]) for n in elements]
+    places: list[tuple[float, int, Part]] = [(n, 0, page.elements[n]) for n in elements]
     for outer in loose:
         children = {page.elements[number]: number for number in page.children[outer]}
         place: float = outer
@@ -29,8 +31,24 @@ def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Par
             if child in children:
                 place = page.ends[children[child]] - 1
             texts.append((place + 0.5, child.tail))
-        places += [(where, text) for where, text in texts if text and not text.isspace()]
-    return [part for _, part in sorted(places, key=lambda part: part[0])]
+        # A text after an element comes after those in it, which may have the same place.
+        places += [(where, -outer, text) for where, text in texts if text and not text.isspace()]
+    return [part for *_, part in sorted(places, key=lambda part: part[:2])]
+
+
+def parts_html(parts: list[Part]) -> str:
+    """Parts as HTML, a line each; inline elements that touch stay together, as in the text."""
+    written: list[str] = []
+    for before, part in zip([None, *parts], parts, strict=False):
+        touches = (
+            not isinstance(before, str | None)
+            and not isinstance(part, str)
+            and before.getnext() is part
+            and not before.tail
+            and {before.tag, part.tag}.isdisjoint(BLOCKS | CELLS)
+        )
+        written += ["" if touches or before is None else "\n", part_html(part)]
+    return "".join(written)
 
 
 def part_html(part: Part) -> str:

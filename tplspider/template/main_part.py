@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from tplspider.template.content import TAKEN_OUT, own_parts, part_html
+from tplspider.template.content import TAKEN_OUT, own_parts, parts_html
 from tplspider.template.hidden_parts import hidden_elements
 from tplspider.template.main_element import kind_of, main_element, outermost_outside
 from tplspider.template.text_lines import lines_of_elements
@@ -48,7 +48,7 @@ class MainPart:
         for number in self.without:
             self.page.elements[number].tag = TAKEN_OUT
         etree.strip_elements(self.page.elements[0], TAKEN_OUT, with_tail=False)
-        return "\n".join(map(part_html, parts))
+        return parts_html(parts)
 
 
 def find_main_part(

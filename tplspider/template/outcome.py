@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tplspider.items import PageTemplate
-from tplspider.template.content import own_parts, part_html, without_parts
+from tplspider.template.content import own_parts, part_html, parts_html, without_parts
 from tplspider.template.element_paths import element_paths
 from tplspider.template.main_part import find_main_part
 from tplspider.template.page_level import main_text_of_page
@@ -38,7 +38,7 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "content_text" in wanted:
         found.content_text = "\n".join(lines_of_elements(flat, outermost, loose))
     if "content_html" in wanted:
-        found.content_html = "\n".join(map(part_html, own_parts(flat, outermost, loose)))
+        found.content_html = parts_html(own_parts(flat, outermost, loose))
     if not wanted.isdisjoint({"main_text", "main_html"}):
         main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
         is_all = not main.without and (main.elements, main.loose) == (outermost, loose)

@@ -1,0 +1,274 @@
+"""Markdown of parts of pages: each trap by itself, and that no word is lost."""
+
+from __future__ import annotations
+
+import logging
+import re
+from time import monotonic
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import html_to_markdown
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.crawls import PROJECT
+from tests.support.markdown_words import missing
+from tplspider import PageSource, extract_template
+from tplspider.template.markdown import add_markdown, base_address, has_words, to_markdown
+from tplspider.template.text_lines import text_lines
+from tplspider.web.html import parse_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BASE = "https://example.org/docs/page.html"
+
+CASES = {
+    "headings": ("<h1>One</h1><h3>A<br>b <a href=c>c</a></h3>", "# One\n\n### A b [c](%s/c)"),
+    "link with blocks": (
+        "<a href=/x><h2>Head</h2><p>words</p></a>",
+        "## [Head](https://example.org/x)\n\n[words](https://example.org/x)",
+    ),
+    "no words": ("<a href=x></a><b> </b><p>a</p>", "a"),
+    "no address": ("<a href='javascript:f()'>js</a> <a name=x>here</a>", "js here"),
+    "image": ("<p><img src=i.png alt='an  alt'></p>", "![an alt](%s/i.png)"),
+    "lazy image": ("<img src='data:image/gif;base64,R0' data-src=i.png>", "![](%s/i.png)"),
+    "image without an address": ("<img alt='an alt'>", "an alt"),
+    "list": ("<ul><li>a<ul><li>b</ul><li><p>c</p></ul>", "- a\n  * b\n- c"),
+    "list of others": ("<ul>loose<div>other</div></ul>", "- loose\n- other"),
+    "counted list": ("<ol start=5><li>a<li>b</ol>", "5. a\n6. b"),
+    "table": (
+        "<table><tr><th>name</th><th>long</th></tr><tr><td>a|b</td><td>c</td></tr></table>",
+        "| name | long |\n| --- | --- |\n| a\\|b | c |",
+    ),
+    "wide cell": (
+        "<table><tr><td colspan=2>a<tr><td>b<td>c</table>",
+        "| a | |\n| --- | --- |\n| b | c |",
+    ),
+    "table for layout": (
+        "<table><tr><td>a<td><table><tr><td>b</table></table>",
+        "a\n\n| b |\n| --- |",
+    ),
+    "break": ("<p>a<br>b<br><br>c</p>", "a  \nb\n\nc"),
+    "hidden": ("<p hidden>a</p><p style='display:none'>b</p>", "a\n\nb"),
+    "scripts": (
+        "<p>a<script>b</script><style>c</style><noscript>d</noscript><template>e</template>f</p>",
+        "af",
+    ),
+    "words in tags": ("<p>a &lt;b&gt; &amp;lt; 1 &lt; 2</p>", "a &lt;b> &amp;lt; 1 < 2"),
+    "inline code": ("<p><code>a<b>_b</b> &lt;i&gt;</code></p>", "`a_b <i>`"),
+    "link in code": ("<code>f(<a href=x>T</a>)</code>", "`f(`[`T`](%s/x)`)`"),
+    "cells without a table": ("<td>a</td><tr><td>b", "a\n\nb"),
+    "unclosed": ("<ul><li>a<b>b<p>c<table><tr><td>d", "- a**b**\n\n  c\n\n    | d |\n    | --- |"),
+}
+
+
+@pytest.mark.parametrize(("html", "markdown"), CASES.values(), ids=CASES)
+def test_elements(html: str, markdown: str) -> None:
+    found = to_markdown(html, BASE)
+    assert found == markdown.replace("%s", "https://example.org/docs")
+
+
+def test_fields_of_forms_leave_nothing_but_their_words() -> None:
+    html = (
+        "<form><ul><li><input type=checkbox> one</li><li><input type=radio checked>two</li></ul>"
+        "<label>Name <input value=v></label><select><option>a<option selected>b</select>"
+        "<textarea>some\ntext</textarea><button>Send</button></form>"
+    )
+    assert to_markdown(html, BASE) == "- one\n- two\n\nName\n\na\n\nb\n\nsome text\n\nSend"
+
+
+PYGMENTS = """<div class="highlight-python notranslate"><table class="highlighttable"><tr>
+<td class="linenos"><div class="linenodiv"><pre>1\n2</pre></div></td>
+<td class="code"><div class="highlight"><pre><span></span>a = 1\n  b = 2\n</pre></div></td>
+</tr></table></div>"""
+HEXO = """<figure class="highlight python"><table><tr>
+<td class="gutter"><pre><span class="line">1</span><br><span class="line">2</span><br></pre></td>
+<td class="code"><pre><span class="line">a = 1</span><br><span class="line">  b = 2</span><br></pre>
+</td></tr></table></figure>"""
+CHROMA = """<div class="highlight"><div class="chroma"><table class="lntable"><tr><td class="lntd">
+<pre><code><span class="lnt">1\n</span><span class="lnt">2\n</span></code></pre></td>
+<td class="lntd"><pre><code class="language-python" data-lang="python">a = 1\n  b = 2\n</code></pre>
+</td></tr></table>
+</div></div>"""
+ROWS = """<div class="highlight-source-python"><table class="highlight">
+<tr><td class="blob-num" data-line-number="1"></td><td class="blob-code">a = 1</td></tr>
+<tr><td class="blob-num" data-line-number="2"></td><td class="blob-code">  b = 2</td></tr>
+</table></div>"""
+IN_PRE = """<pre><code class="hljs python"><table><tr><td class="hljs-ln-numbers">1</td>
+<td class="hljs-ln-code">a = 1</td></tr><tr><td class="hljs-ln-numbers">2</td>
+<td class="hljs-ln-code">  b = 2</td></tr></table></code></pre>"""
+NUMBERS_INSIDE = """<pre class="brush: python; gutter: true"><span class="linenos">1</span>a = 1
+<span class="linenos">2</span>  b = 2</pre>"""
+
+
+@pytest.mark.parametrize("html", [PYGMENTS, HEXO, CHROMA, ROWS, IN_PRE, NUMBERS_INSIDE])
+def test_code_with_line_numbers_is_fenced(html: str) -> None:
+    assert to_markdown(html, BASE) == "```python\na = 1\n  b = 2\n```"
+
+
+def test_a_table_of_numbered_rows_is_not_code() -> None:
+    rows = "<tr><td>1</td><td>Ann</td></tr><tr><td>2</td><td>Bob</td></tr>"
+    found = to_markdown(f'<table class="highlight">{rows}</table>', BASE)
+    assert found == "| 1 | Ann |\n| --- | --- |\n| 2 | Bob |"
+    one = (
+        '<table><tr><td class="gutter">Words</td><td class="code"><pre>x\ny</pre></td></tr></table>'
+    )
+    assert "Words" in to_markdown(one, BASE)
+
+
+def test_a_number_in_code_is_not_that_of_a_line() -> None:
+    html = '<pre>x = <span class="token number">42</span>\n<span class="number">7</span></pre>'
+    assert to_markdown(html, BASE) == "```\nx = 42\n7\n```"
+
+
+@pytest.mark.parametrize(
+    ("html", "language"),
+    [
+        ('<pre><code class="language-rust">x</code></pre>', "rust"),
+        ('<pre class="lang-C++"><code>x</code></pre>', "c++"),
+        ('<div class="highlight-default notranslate"><pre>x</pre></div>', ""),
+        ('<div class="highlight-console notranslate"><div><pre>x</pre></div></div>', "console"),
+        ('<pre class="brush:js">x</pre>', "js"),
+        ('<pre class="sourceCode haskell">x</pre>', "haskell"),
+        ('<pre data-lang="go">x</pre>', "go"),
+        ('<pre class="src src-sh">x</pre>', "sh"),
+        ('<pre class="language-a\nb\t`">x</pre>', "a"),
+        ('<pre class="language-`">x</pre>', ""),
+        ('<article class="language-en"><pre>x</pre></article>', ""),
+        ("<pre>x</pre>", ""),
+    ],
+)
+def test_language(html: str, language: str) -> None:
+    assert to_markdown(html, BASE) == f"```{language}\nx\n```"
+
+
+def test_code_is_verbatim() -> None:
+    code = "if a < b && c:\n\n\tprint(`x`, *y, '\\n')  # <b>\n    ```"
+    escaped = code.replace("&", "&amp;").replace("<", "&lt;")
+    assert to_markdown(f"<pre>{escaped}</pre>", BASE) == f"````\n{code}\n````"
+
+
+def test_the_base_of_a_page() -> None:
+    assert base_address("<p>x", BASE) == BASE
+    assert base_address("<BASE target=x><base href='/a/'>", BASE) == "https://example.org/a/"
+    assert base_address("<base href='http://['>", BASE) == BASE
+    assert base_address("<base href='data:x'>", BASE) == BASE
+
+
+def test_a_template_with_markdown() -> None:
+    menu = "<base href='/a/'><ul><li>Home<li>News</ul>"
+    key = PageSource("https://example.org/a", f"{menu}<p>Only <a href=b>here</a>.</p>")
+    found = extract_template(key, [PageSource("https://example.org/b", f"{menu}<p>Else.</p>")])
+    assert (found.main_markdown, found.content_markdown) == ("", "")
+    add_markdown(found, key.html)
+    assert found.main_markdown == "Only [here](https://example.org/a/b)."
+    assert found.content_markdown == found.main_markdown
+
+
+HOSTILE: dict[str, Callable[[], str]] = {
+    "nothing": str,
+    "deep": lambda: "<div>a" * 50_000,
+    "deep lists": lambda: "<ul><li>a" * 50_000,
+    "deep quotes": lambda: "<blockquote>a" * 50_000,
+    "deep tables": lambda: "<table><tr><td>a" * 50_000,
+    "deep emphasis": lambda: "<b><i><a href=x>" * 50_000 + "a",
+    "deep code": lambda: "<pre>a\n<code>" * 20_000,
+    "uneven table": lambda: "<table><tr>" + "<td>a" * 10_000 + "<tr><td>b" * 10_000,
+    "wide cells": lambda: "<table>" + "<tr><td colspan=999999999>a<td rowspan=99999>b" * 2000,
+    "odd characters": lambda: "a\0b\ud800\udfff\x01\x0b\u2028\ufffe" * 1000,
+    "odd addresses": lambda: "<a href='http://[\n'>a</a><img src='//'><a href=')(\\<>'>b</a>" * 999,
+    "signs": lambda: "<p>" + "[*_`|<&\\" * 20_000,
+    "cut off": lambda: "<table><tr><td><a href='",
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_pages(make: Callable[[], str]) -> None:
+    html = make()
+    start = monotonic()
+    found = to_markdown(html, BASE)
+    assert monotonic() - start < 20
+    assert len(found) < 30 * len(html) + 100
+    assert not missing("\n".join(text_lines(parse_html(html))), found)
+
+
+@pytest.mark.slow
+def test_much_of_it() -> None:
+    """More than is given to the package at a time, and a table that is too large for it."""
+    found = to_markdown("<p>some <b>words</b></p>" * 100_000 + "<h2>End</h2>", BASE)
+    assert found == "\n\n".join(["some **words**"] * 100_000 + ["## End"])
+    rows = "<tr><td>a</td><td>b</td></tr>" * 150_000
+    assert (
+        to_markdown(f"<h1>c</h1><table>{rows}</table>", BASE)
+        == "# c\n\n" + "a\nb\n" * 149_999 + "a\nb"
+    )
+
+
+class Panic(BaseException):
+    """As those of Rust are."""
+
+
+@pytest.mark.parametrize("fault", [Panic("a"), ValueError("b"), RecursionError()])
+def test_a_package_that_fails(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: BaseException
+) -> None:
+    real = html_to_markdown.convert
+
+    def convert(html: str, options: html_to_markdown.ConversionOptions) -> object:
+        if "bad" in html:
+            raise fault
+        if "lossy" in html:
+            return SimpleNamespace(content="nothing")
+        return real(html, options)
+
+    monkeypatch.setattr(html_to_markdown, "convert", convert)
+    with caplog.at_level(logging.WARNING):
+        found = to_markdown("<h1>One</h1><p>bad <b>words</b></p><p>lossy <i>ones</i></p>", BASE)
+    assert found == "# One\n\nbad words\n\nlossy ones"
+    assert type(fault).__name__ in caplog.text
+
+
+def test_words_in_their_order() -> None:
+    assert has_words("# a [b](c) d**e**", ["a b ", "d", "e"])
+    assert not has_words("# a [b](c) d", ["b a"])
+    assert not has_words("a", ["a", "a"])
+
+
+@pytest.mark.parametrize(
+    "file", [*PROJECT.glob("tests/sites/**/*.html"), *PROJECT.glob("tplspider/demo/site/**/*.html")]
+)
+def test_no_word_of_our_pages_is_lost(file: Path) -> None:
+    html = file.read_text("utf-8")
+    text = "\n".join(text_lines(parse_html(html)))
+    assert re.search(r"\w", text)
+    assert not missing(text, to_markdown(html, BASE))
+
+
+TAGS = (
+    "a b blockquote br button caption code dd del div dl dt em form h1 h2 hr i iframe img input li"
+    " nav noscript ol option p pre script select span sup svg table tbody td textarea th tr ul"
+).split()
+# Without backticks: spaces that Markdown wants beside those in code would count as ends of words.
+TEXTS = st.text("ab1_ \n*#-.<&|\\é", max_size=8).map(
+    lambda text: text.replace("&", "&amp;").replace("<", "&lt;")
+)
+PARTS = st.recursive(
+    TEXTS,
+    lambda inner: st.builds(
+        lambda tag, parts, closed: f"<{tag} href=x src=y>{''.join(parts)}{f'</{tag}>' * closed}",
+        st.sampled_from(TAGS),
+        st.lists(inner, max_size=4),
+        st.booleans(),
+    ),
+    max_leaves=25,
+)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=4).map("".join))
+def test_no_word_is_lost(html: str) -> None:
+    text = "\n".join(text_lines(parse_html(html)))
+    assert not missing(text, to_markdown(html, BASE))
