@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
+from tplspider.template.page_lines import lines_in
 from tplspider.template.rules import close
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     are not, most of them. Lines in one element cannot be told apart: "Home page" under the name
     of the site is lost in it.
     """
-    known = [all(map(template.__getitem__, line.elements)) for line in lines]
+    known = lines_in(lines, template)
     if all(known):
         return []
     names = [line.names for line in lines]
@@ -91,9 +92,11 @@ def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
 def _shared(sizes: list[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
     """How much of the key page's lines a page has."""
     return sum(
-        size
-        for size, which in zip(sizes, names, strict=True)
-        if which[0] in found or (len(which) > 1 and any(name in found for name in which))
+        [
+            size
+            for size, which in zip(sizes, names, strict=True)
+            if which[0] in found or (len(which) > 1 and any(name in found for name in which))
+        ]
     )
 
 
@@ -183,7 +186,7 @@ def drop_sandwiched(
     have; but template stands before the page's own and after it.
     Returned are elements that stay template for what is in them, and whose words are dropped.
     """
-    known = [all(map(template.__getitem__, line.elements)) for line in lines]
+    known = lines_in(lines, template)
     dropped, kept = [0] * len(template), [0] * len(template)
     start = 0
     while start < len(lines):

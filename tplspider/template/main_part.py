@@ -16,6 +16,7 @@ from lxml import etree
 from tplspider.template.content import TAKEN_OUT, own_parts, parts_html
 from tplspider.template.hidden_parts import hidden_elements
 from tplspider.template.main_element import kind_of, main_element, outermost_outside
+from tplspider.template.page_lines import lines_in
 from tplspider.template.text_lines import lines_of_elements
 
 if TYPE_CHECKING:
@@ -62,9 +63,8 @@ def find_main_part(
     words_of_own = {*loose}
     lines = [
         line
-        for line in page_lines
-        if not all(map(template.__getitem__, line.elements))
-        or not words_of_own.isdisjoint(line.elements)
+        for line, known in zip(page_lines, lines_in(page_lines, template), strict=True)
+        if not known or not words_of_own.isdisjoint(line.elements)
     ]
     hidden = hidden_elements(page, lines)
     if hidden:

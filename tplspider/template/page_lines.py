@@ -78,6 +78,16 @@ def page_lines(page: FlatPage) -> list[Line]:
     ]
 
 
+def lines_in(lines: list[Line], among: list[bool]) -> list[bool]:
+    """Of each line, whether all elements that hold its words are among some."""
+    return [
+        among[line.elements[0]]
+        if len(line.elements) == 1
+        else all(map(among.__getitem__, line.elements))
+        for line in lines
+    ]
+
+
 class FoundLines(Counter[tuple[str, str]]):
     """The names of the lines that a page has, and how often they are there."""
 

@@ -104,12 +104,12 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             if kind & _WRITTEN:
                 end_written_line()
                 preformatted -= 1
-            if kind & _IS_HIDDEN:
+            elif kind & _IS_HIDDEN:
                 hidden -= 1
             if closing in marked:
                 hidden -= closing in without
                 inside -= closing in parts
-            if kind & _BLOCK and line:
+            if line and kind & _BLOCK:
                 end_line()
             if (tail := tails[closing]) and open_nodes:  # what is after the first is not in it
                 if inside and not hidden and not preformatted:
@@ -121,15 +121,16 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
         open_nodes.append(place)
         kind = kinds[place]
         skipped = len(kinds)
-        if kind & _BLOCK:
-            if line:
-                end_line()
-            if not inside and place not in around:
-                skipped = place  # it ends a line, and that is all
-        elif kind & _CELL:
-            line.append(" ")
-        preformatted += kind & _WRITTEN != 0
-        hidden += kind & _IS_HIDDEN != 0
+        if kind:
+            if kind & _BLOCK:
+                if line:
+                    end_line()
+                if not inside and place not in around:
+                    skipped = place  # it ends a line, and that is all
+            elif kind & _CELL:
+                line.append(" ")
+            preformatted += kind & _WRITTEN != 0
+            hidden += kind & _IS_HIDDEN != 0
         if place in marked:
             hidden += place in without
             inside += place in parts

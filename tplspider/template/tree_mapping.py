@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
@@ -99,6 +98,8 @@ class TreeMapping:
 
     def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         same = self._same_children(left, right)
+        if not any(same):
+            return []
         if _is_forced(same):
             pairs = [(x, right[places[0]]) for x, places in zip(left, same, strict=True) if places]
             return [pair for pair in pairs if self._weighs(*pair)]
@@ -139,12 +140,16 @@ class TreeMapping:
         """For each child on the left, where on the right there are children that are the same."""
         key, other = self.key, self.other
         ours = {key.own[x] for x in left}
+        theirs = [other.own[y] for y in right]
+        links = [j for j, y in enumerate(right) if other.links[y]]
+        if not links and ours.isdisjoint(theirs):  # as most of what is the pages' own
+            return []
         alike: dict[int | tuple[str, str, str], list[int]] = {}
-        for j, y in enumerate(right):
-            if other.own[y] in ours:
-                alike.setdefault(other.own[y], []).append(j)
-            if other.links[y]:
-                alike.setdefault(_place(other, y), []).append(j)
+        for j, own in enumerate(theirs):
+            if own in ours:
+                alike.setdefault(own, []).append(j)
+        for j in links:
+            alike.setdefault(_place(other, right[j]), []).append(j)
         return [
             # The same link may be so by what it is and by where it leads.
             sorted({*alike.get(key.own[x], ()), *alike.get(_place(key, x), ())})
@@ -204,10 +209,13 @@ class TreeMapping:
 
 def _is_forced(same: list[list[int]]) -> bool:
     """Whether each has one place at most, in order: then there is one way to align them."""
-    if any(len(places) > 1 for places in same):
-        return False
-    first = [places[0] for places in same if places]
-    return all(a < b for a, b in pairwise(first))
+    last = -1
+    for places in same:
+        if places:
+            if len(places) > 1 or places[0] <= last:
+                return False
+            last = places[0]
+    return True
 
 
 def _place(page: FlatPage, element: int) -> tuple[str, str, str]:
