@@ -15,12 +15,16 @@ from tests.support.template_pages import ARTICLES, PIECES, SITE, framed, page_pa
 from tplspider.items import PageTemplate
 from tplspider.template.companions import Companions
 from tplspider.template.extract import PageSource, compare, extract_template
+from tplspider.template.page_lines import page_lines
 from tplspider.template.subtree_bags import SubtreeBags
 from tplspider.web.flat_page import Content, Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.template.page_lines import Line
+    from tplspider.web.flat_page import FlatPage
 
 TEXTS = frozenset({"main_text", "content_text", "title"})
 ALWAYS = frozenset({"key_url", "members", "template_share", "evidence"})
@@ -99,11 +103,15 @@ def test_a_page_is_made_ready_once() -> None:
     assert next(iter(companions._kept.values())) is new
 
 
-def test_a_tree_is_used_if_there_is_one() -> None:
+def test_pages_are_chosen_when_the_key_page_is_read() -> None:
     key, *others = sources(ARTICLES)
-    root = parse_html(ARTICLES[0].replace("cranes", "swans"))
-    assert Companions().extract(key, others, root=root).title == "About swans"
-    assert all(not companion.page.elements for companion in Companions()._kept.values())
+
+    def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PageSource]:
+        assert flat.tags[0] == "body"
+        assert lines == page_lines(flat)
+        return others[1:]
+
+    assert Companions().extract(key, choose) == extract_template(key, others[1:])
 
 
 def test_pages_are_asked_for_one_by_one() -> None:

@@ -49,6 +49,6 @@ def breadth_first(site: FolderSite) -> tuple[CrawledPage, ...]:
                 known.add(link.identity)
                 queue.append(link.url)
         flat = flatten(root, page.url, Vocabulary())
-        signs = signs_of(flat, page_lines(flat), page.url)
+        signs = signs_of(flat, page_lines(flat), own)
         found[own] = CrawledPage(PooledPage.of(page.url, page.text), signs)
     return tuple(found.values())

@@ -66,6 +66,4 @@ class _Strip:
         self._pools.move_to_end(job.site)
         while len(self._pools) > SITES:
             self._pools.popitem(last=False)
-        return self._stripper.strip(
-            job.site, job.page.source, list(pool.values()), wanted=self._wanted
-        )
+        return self._stripper.strip(job.site, job.page, list(pool.values()), wanted=self._wanted)

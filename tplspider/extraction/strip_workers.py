@@ -123,9 +123,7 @@ class StripWorkers:
 
     def _strip_here(self, site: str, page: PooledPage, pool: Sequence[PooledPage]) -> PageTemplate:
         try:
-            return self._here.strip(
-                site, page.source, pool, wanted=self._wanted, seconds=self._seconds
-            )
+            return self._here.strip(site, page, pool, wanted=self._wanted, seconds=self._seconds)
         except TimeoutError as error:
             raise ExtractionTimeoutError(str(error)) from error
         except Exception as error:

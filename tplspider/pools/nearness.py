@@ -10,8 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.pools.pool import page_identity
-from tplspider.search.companions import likeness
+from tplspider.search.companions import path_segments, share_of_directories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,15 +32,17 @@ class Signs:
     """
 
     identity: str
+    segments: list[str]  # of its path
     links: frozenset[str]
     sentences: Mapping[str, int]
 
 
-def signs_of(page: FlatPage, lines: Iterable[Line], url: str) -> Signs:
+def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
     """The signs of a page, given its lines.
 
     Links are taken as they are flattened, those to other sites among them: measured, they tell as
-    much as the identities of getLinks, and they are there already.
+    much as the identities of getLinks, and they are there already. A page does not link to itself,
+    but what leads to the one may well stand on the other.
     """
     targets = {
         target
@@ -51,13 +52,14 @@ def signs_of(page: FlatPage, lines: Iterable[Line], url: str) -> Signs:
     sentences = {
         line.text: line.letters for line in lines if line.letters >= SENTENCE and not line.link
     }
-    return Signs(page_identity(url), frozenset({*targets, page.url}), sentences)
+    links = frozenset({*targets, page.url})
+    return Signs(identity, path_segments(identity), links, sentences)
 
 
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
-    others = {page: signs for page, signs in pool.items() if signs.identity != key.identity}
-    shared = [key.sentences.keys() & signs.sentences.keys() for signs in others.values()]
+    others = [(page, signs) for page, signs in pool.items() if signs.identity != key.identity]
+    shared = [key.sentences.keys() & signs.sentences.keys() for _, signs in others]
     counts = Counter(sentence for sentences in shared for sentence in sentences)
     few = max(FEW, FEW_OF * len(others))
     whole = sum(key.sentences.values())
@@ -68,8 +70,15 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
             return 0.0
         return sum(key.sentences[each] for each in sentences if counts[each] <= few) / whole
 
-    scores = {
-        page: likeness(key, signs) - same_words(sentences)
-        for (page, signs), sentences in zip(others.items(), shared, strict=True)
-    }
-    return sorted(others, key=lambda page: (-scores[page], page.place))
+    scored = [
+        (same_words(sentences) - _likeness(key, signs), page.place, page)
+        for (page, signs), sentences in zip(others, shared, strict=True)
+    ]
+    return [page for _, _, page in sorted(scored, key=lambda each: each[:2])]
+
+
+def _likeness(key: Signs, page: Signs) -> float:
+    """From 0 to 2: the share of links that are on both, and of directories that lead to both."""
+    both = len(key.links & page.links)
+    links = both / (len(key.links) + len(page.links) - both)
+    return links + share_of_directories(key.segments, page.segments)

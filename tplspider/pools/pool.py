@@ -49,11 +49,6 @@ def place_of(page: str) -> int:
     return int.from_bytes(blake2b(page.encode("utf-8", "replace"), digest_size=8).digest())
 
 
-def digest_of(html: str) -> bytes:
-    """What two pages with the same HTML have in common."""
-    return blake2b(html.encode("utf-8", "replace"), digest_size=16).digest()
-
-
 @dataclass(frozen=True, slots=True)
 class PooledPage:
     """A page, packed: its address where redirects ended, and its HTML."""

@@ -82,5 +82,5 @@ class SiteTemplates(Generic[Token]):
     ) -> Iterator[StrippedPage[Token]]:
         for each in released:
             page, token = each.entry
-            found = self._stripper.strip(each.site, page.source, each.pool, wanted=self._wanted)
+            found = self._stripper.strip(each.site, page, each.pool, wanted=self._wanted)
             yield StrippedPage(found, token)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from tplspider.pools.nearness import nearest, signs_of
-from tplspider.template.extract import PageSource, extract_template
+from tplspider.template.companions import Companions
 from tplspider.template.page_lines import page_lines
 from tplspider.web.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.pools.nearness import Signs
     from tplspider.pools.pool import PooledPage
+    from tplspider.template.page_lines import Line
+    from tplspider.web.flat_page import FlatPage
 
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 8  # whose pages are kept ready
+READY_PAGES = 25  # of each of them
 
 
 class Stripper:
@@ -28,12 +31,12 @@ class Stripper:
     def __init__(self, *, companions: int = COMPANIONS, sites: int = SITES) -> None:
         self.companions = companions
         self._sites_at_most = sites
-        self._signs: OrderedDict[str, dict[PooledPage, Signs]] = OrderedDict()
+        self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
 
     def strip(
         self,
         site: str,
-        page: PageSource,
+        page: PooledPage,
         pool: Sequence[PooledPage],
         *,
         wanted: frozenset[str] | None = None,
@@ -45,17 +48,38 @@ class Stripper:
         ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it takes longer
         than *seconds*.
         """
-        signs = _signs(page)
-        known = self._signs.setdefault(site, {})
-        self._signs.move_to_end(site)
-        while len(self._signs) > self._sites_at_most:
-            self._signs.popitem(last=False)
-        now = {each: known.get(each) or _signs(each.source) for each in pool}
-        self._signs[site] = now
-        companions = (each.source for each in nearest(signs, now))
-        return extract_template(page, companions, seconds=seconds, most=self.companions)
+        known = self._sites.get(site)
+        if known is None:
+            known = self._sites[site] = _Site()
+        self._sites.move_to_end(site)
+        while len(self._sites) > self._sites_at_most:
+            self._sites.popitem(last=False)
+
+        def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
+            return known.nearest(page, signs_of(flat, lines, page.identity), pool)
+
+        return known.companions.extract(
+            page, choose, wanted=wanted, seconds=seconds, most=self.companions
+        )
 
 
-def _signs(page: PageSource) -> Signs:
+class _Site:
+    """What is known of a site: pages made ready, and the signs of those in its pool."""
+
+    def __init__(self) -> None:
+        self.companions = Companions(READY_PAGES)
+        self._signs: dict[PooledPage, Signs] = {}
+
+    def nearest(
+        self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
+    ) -> list[PooledPage]:
+        """The pages of the pool, the nearest to a page first."""
+        known = self._signs
+        known[page] = signs  # it may be in the pool, now or for the next page
+        self._signs = {each: known.get(each) or _read_signs(each) for each in pool}
+        return nearest(signs, self._signs)
+
+
+def _read_signs(page: PooledPage) -> Signs:
     flat = flatten(parse_html(page.html), page.url, Vocabulary())
-    return signs_of(flat, page_lines(flat), page.url)
+    return signs_of(flat, page_lines(flat), page.identity)

@@ -7,25 +7,15 @@ addresses, are compared first; few are enough, and more of them do harm.
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tplspider.web.page import Page
 
 MOST = 4  # pages to compare with: the fourth is a second of the page's own kind, if there is one
-
-
-class Linked(Protocol):
-    """A page as far as its likeness to others goes: where it is, and where its links lead."""
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def links(self) -> frozenset[str]: ...
 
 
 def by_likeness(key: Page, pages: Iterable[Page]) -> list[Page]:
@@ -37,12 +27,12 @@ def by_likeness(key: Page, pages: Iterable[Page]) -> list[Page]:
     return sorted(pages, key=lambda page: -likeness(key, page))
 
 
-def likeness(key: Linked, page: Linked) -> float:
+def likeness(key: Page, page: Page) -> float:
     """From 0 to 2: the share of links that are on both, and of directories that lead to both."""
     return _shared_links(key, page) + shared_directories(key.identity, page.identity)
 
 
-def _shared_links(key: Linked, page: Linked) -> float:
+def _shared_links(key: Page, page: Page) -> float:
     # A page does not link to itself, but what leads to the one may well stand on the other.
     ours, theirs = key.links | {key.identity}, page.links | {page.identity}
     return len(ours & theirs) / len(ours | theirs)
@@ -54,12 +44,16 @@ def shared_directories(one: str, other: str) -> float:
     >>> shared_directories("http://a.org/news/2019/x.html", "http://a.org/news/y.html")
     0.3333333333333333
     """
-    ours, theirs = _segments(one), _segments(other)
+    return share_of_directories(path_segments(one), path_segments(other))
+
+
+def share_of_directories(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """The same for addresses that are given by the segments of their paths."""
     pairs = zip(ours[:-1], theirs[:-1], strict=False)
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return shared / max(len(ours), len(theirs))
 
 
-def _segments(identity: str) -> list[str]:
+def path_segments(identity: str) -> list[str]:
     """The directories of an address and its name, which may be empty."""
     return urlsplit(identity).path.removeprefix("/").split("/")

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tplspider.items import PageTemplate
-    from tplspider.template.extract import PageSource
+    from tplspider.template.comparison import Chooser, ComparedPage
     from tplspider.template.page_lines import FoundLines
-    from tplspider.web.html import Element
 
 logger = logging.getLogger(__name__)
 
@@ -49,27 +48,26 @@ class Companions:
 
     def __init__(self, most: int = 25) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[str, int, int], Companion] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
         self._made = 0  # in this vocabulary
 
     def extract(
         self,
-        key: PageSource,
-        pages: Iterable[PageSource],
+        key: ComparedPage,
+        pages: Iterable[ComparedPage] | Chooser,
         *,
         wanted: frozenset[str] | None = None,
         seconds: float | None = None,
         most: int | None = None,
-        root: Element | None = None,
     ) -> PageTemplate:
         """What :func:`~tplspider.template.extract.extract_template` gives for the key page.
 
-        Of the fields that take time only those *wanted* are filled, all by default. *root* is the
-        tree of the key page if there is one already; it may be changed.
+        The pages to compare with may be chosen when the key page is read. Of the fields that take
+        time only those *wanted* are filled, all by default.
         """
         fields = FIELDS if wanted is None else wanted
-        with _without_collector(), self._key_page(key, root) as flat:
+        with _without_collector(), self._key_page(key) as flat:
             found = self._compare(key, flat, pages, seconds, most)
             if found is not None:
                 return with_evidence(key.url, found, fields)
@@ -78,34 +76,34 @@ class Companions:
 
     def compare(
         self,
-        key: PageSource,
-        pages: Iterable[PageSource],
+        key: ComparedPage,
+        pages: Iterable[ComparedPage] | Chooser,
         *,
         seconds: float | None = None,
         most: int | None = None,
     ) -> Comparison | None:
         """What :func:`~tplspider.template.extract.compare` gives for the key page."""
-        with _without_collector(), self._key_page(key, None) as flat:
+        with _without_collector(), self._key_page(key) as flat:
             return self._compare(key, flat, pages, seconds, most)
 
     def _compare(
         self,
-        key: PageSource,
+        key: ComparedPage,
         flat: FlatPage,
-        pages: Iterable[PageSource],
+        pages: Iterable[ComparedPage] | Chooser,
         seconds: float | None,
         most: int | None,
     ) -> Comparison | None:
         limit = _time_limit(seconds)
-        return compare_pages(key, flat, pages, ready=self._ready, check_time=limit, most=most)
+        choose = pages if callable(pages) else lambda *_: pages
+        return compare_pages(key, flat, choose, ready=self._ready, check_time=limit, most=most)
 
     @contextmanager
-    def _key_page(self, key: PageSource, root: Element | None) -> Iterator[FlatPage]:
+    def _key_page(self, key: ComparedPage) -> Iterator[FlatPage]:
         """The key page in the vocabulary of its companions, which forgets it afterwards."""
         size, made = self._vocabulary.size, self._made
         try:
-            tree = parse_html(key.html) if root is None else root
-            yield flatten(tree, key.url, self._vocabulary)
+            yield flatten(parse_html(key.html), key.url, self._vocabulary)
         finally:
             if self._made == made:
                 self._vocabulary.shrink(size)
@@ -114,9 +112,9 @@ class Companions:
                 # these and those of companions that are gone outnumber the others, all are new.
                 self._renumber()
 
-    def _ready(self, page: PageSource) -> Companion:
+    def _ready(self, page: ComparedPage) -> Companion:
         """A page made ready, now or before."""
-        name = page.url, len(page.html), hash(page.html)  # not the page: it would stay in memory
+        name = page.url, page.digest  # not the page: it would stay in memory
         found = self._kept.get(name)
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)

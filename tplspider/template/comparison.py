@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tplspider.template.line_evidence import has_lines
 from tplspider.template.page_lines import page_lines
@@ -13,16 +14,32 @@ from tplspider.template.tree_mapping import TreeMapping
 from tplspider.template.vote import vote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     from tplspider.template.companions import Companion
-    from tplspider.template.extract import PageSource
     from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
 logger = logging.getLogger(__name__)
 
 SPARE = 3  # where few pages are enough, so many that tell nothing are replaced by the next
+
+
+class ComparedPage(Protocol):
+    """A page: its address, its HTML, which may be unpacked when it is asked for, and its digest."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def html(self) -> str: ...
+
+    @property
+    def digest(self) -> bytes: ...
+
+
+# Chooses the pages to compare with, given the key page and its lines: those that tell most first.
+Chooser = Callable[["FlatPage", "Sequence[Line]"], "Iterable[ComparedPage]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +69,11 @@ class Comparison:
 
 
 def compare_pages(
-    key: PageSource,
+    key: ComparedPage,
     flat: FlatPage,
-    pages: Iterable[PageSource],
+    choose: Chooser,
     *,
-    ready: Callable[[PageSource], Companion],
+    ready: Callable[[ComparedPage], Companion],
     check_time: Callable[[], None],
     most: int | None,
 ) -> Comparison | None:
@@ -70,13 +87,14 @@ def compare_pages(
     others: list[Companion] = []
     urls: list[str] = []
     spare = SPARE
-    waiting = iter(pages)  # maybe loaded one by one: none is asked for without need
+    digest = key.digest
+    waiting = iter(choose(flat, lines))  # maybe loaded one by one: none is asked for without need
     while len(others) != most and (most is None or spare):
         page = next(waiting, None)
         if page is None:
             break
         check_time()
-        if page.html == key.html:
+        if page.digest == digest:
             logger.info("%s is the key page once more: left out of the comparison", page.url)
             continue
         other = ready(page)

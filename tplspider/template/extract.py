@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.template.companions import Companions
@@ -20,6 +21,16 @@ class PageSource:
 
     url: str
     html: str
+
+    @property
+    def digest(self) -> bytes:
+        """What it has in common with copies of it."""
+        return digest_of(self.html)
+
+
+def digest_of(html: str) -> bytes:
+    """What two pages with the same HTML have in common."""
+    return blake2b(html.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def extract_template(
