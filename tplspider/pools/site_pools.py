@@ -22,7 +22,7 @@ READY = 15  # pages in a pool: with fewer, those seen first are index pages of a
 ENOUGH = 4
 MEGABYTES = 64  # of packed pages in all pools together
 HELD = 1000  # pages that wait, of all sites
-_SITE, _PAGE = 1500, 600  # bytes that a site, and a page in its pool, take beside packed HTML
+_SITE, _PAGE = 1700, 400  # bytes that a site, and a page in its pool, take beside packed HTML
 
 Entry = TypeVar("Entry")
 
