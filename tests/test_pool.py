@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import Pool, PooledPage, page_site, place_of
+from tplspider.pools.pool import LARGEST, Pool, PooledPage, page_site, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,3 +105,9 @@ def test_addresses_that_cannot_be_parsed() -> None:
     assert page_site("http://[::1") == ""
     assert PooledPage.of("http://[::1", "x").identity == "http://[::1"
     assert page_site("https://WWW.Example.org:443/a") == "example.org"
+
+
+def test_very_large_pages_are_in_no_pool() -> None:
+    small, large = ("x" * size for size in (LARGEST, LARGEST + 1))
+    pool = Pool(PooledPage.of(f"http://a.org/{len(html)}", html) for html in (large, small))
+    assert [each.size for each in pool] == [LARGEST]

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
 from tplspider.pools.folder_lock import NAME, locked
-from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.pool_file import LARGEST_PAGE
+from tplspider.pools.pool import LARGEST, Pool, PooledPage
 from tplspider.pools.pool_folder import PoolFolder, file_name
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ def test_the_files_of_these_tests_are_pools(folder: PoolFolder) -> None:
         (lambda data: with_page(b"x", size=2), "a page is not what it says"),
         (lambda data: with_page(b"x" * 5_000_000, size=1), "a page is not what it says"),
         (lambda data: with_page(b"x", digest="00"), "a page is not what it says"),
-        (lambda data: with_page(b"x", size=LARGEST_PAGE + 1), "its pages are too large"),
+        (lambda data: with_page(b"x", size=LARGEST + 1), "its pages are too large"),
         (lambda data: with_page(b"x", size=-1), "it is damaged (out of form)"),
         (lambda data: with_page(b"x", taken="now"), "it is damaged (out of form)"),
         (lambda data: with_page(b"\xff"), "it is damaged (out of form)"),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 POOL = 25  # pages
+# Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
+LARGEST = 2_000_000
 _FAST = 1  # zlib's level: a page is packed once, and most are let go again soon
 
 
@@ -68,6 +70,7 @@ class PooledPage:
     digest: bytes  # of the HTML
     packed: bytes
     taken: float = field(default=0, compare=False)  # when, by the clock
+    size: int = field(default=0, compare=False)  # bytes of the HTML
 
     @classmethod
     def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
@@ -76,7 +79,7 @@ class PooledPage:
         text = html.encode("utf-8", "replace")
         digest = blake2b(text, digest_size=16).digest()
         when = time() if taken is None else taken
-        return cls(url, page, place_of(page), digest, zlib.compress(text, _FAST), when)
+        return cls(url, page, place_of(page), digest, zlib.compress(text, _FAST), when, len(text))
 
     @property
     def html(self) -> str:
@@ -92,7 +95,8 @@ class Pool:
     """At most *most* pages of one site, those with the lowest places; of copies the lowest.
 
     A page that looks like another one with a lower place (see :mod:`tplspider.pools.look`) comes
-    after all that do not: of each look the lowest, then the second of each, and so on.
+    after all that do not: of each look the lowest, then the second of each, and so on. Pages of
+    more than LARGEST bytes are in no pool.
 
     As long as each address has one content, the pool depends on the set of pages that were added
     and not on their order; and the pool of all pages of two pools is the pool of all that were
@@ -128,7 +132,7 @@ class Pool:
 
     def add(self, page: PooledPage) -> bool:
         """Add a page; whether the pool is another one by that."""
-        if not self.takes(page.place):
+        if page.size > LARGEST or not self.takes(page.place):
             return False
         known = self._at(page)
         if known is not None and known.digest == page.digest:

@@ -13,14 +13,13 @@ import zlib
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
 
-from tplspider.pools.pool import PooledPage, page_identity, page_site, place_of
+from tplspider.pools.pool import LARGEST, PooledPage, page_identity, page_site, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 FORMAT, VERSION = "tplspider pool", 1
-LARGEST_PAGE = 64_000_000  # bytes of HTML: larger ones are not kept
 LARGEST_POOL = 512_000_000  # bytes of HTML of all pages
 _LONGEST_HEADER = 8_000_000
 _CHECKSUM = 32  # bytes
@@ -37,10 +36,9 @@ def write_pool(file: IO[bytes], site: str, pages: Iterable[PooledPage]) -> None:
     """Write pages, as many of them as a file may have."""
     kept, room = [], LARGEST_POOL
     for page in pages:
-        size = _unpacked_size(page)
-        if size <= min(LARGEST_PAGE, room):
-            room -= size
-            kept.append((page, size))
+        if page.size <= min(LARGEST, room):
+            room -= page.size
+            kept.append(page)
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -49,15 +47,15 @@ def write_pool(file: IO[bytes], site: str, pages: Iterable[PooledPage]) -> None:
             {
                 "url": page.url,
                 "taken": page.taken,
-                "size": size,
+                "size": page.size,
                 "packed": len(page.packed),
                 "digest": page.digest.hex(),
             }
-            for page, size in kept
+            for page in kept
         ],
     }
     checksum = blake2b(digest_size=_CHECKSUM)
-    for part in (json.dumps(header).encode() + b"\n", *(page.packed for page, _ in kept)):
+    for part in (json.dumps(header).encode() + b"\n", *(page.packed for page in kept)):
         checksum.update(part)
         file.write(part)
     file.write(checksum.digest())
@@ -111,7 +109,7 @@ def _read(file: IO[bytes], size: int, site: str) -> Iterator[PooledPage]:
     if checksum.digest() != file.read(_CHECKSUM):
         raise PoolFileError("it is damaged (the checksum is wrong)")
     unpacked = [_natural(row["size"]) for row in rows]
-    if max(unpacked, default=0) > LARGEST_PAGE or sum(unpacked) > LARGEST_POOL:
+    if max(unpacked, default=0) > LARGEST or sum(unpacked) > LARGEST_POOL:
         raise PoolFileError("it is damaged (its pages are too large)")
     if header["site"] != site:
         raise PoolFileError(f"it is of another site ({header['site']!r:.60})")
@@ -131,12 +129,7 @@ def _page(row: dict[str, Any], packed: bytes, site: str) -> PooledPage:
         raise PoolFileError("it is damaged (a page is not what it says)")
     text.decode("utf-8")
     identity = page_identity(url)
-    return PooledPage(url, identity, place_of(identity), digest, packed, float(row["taken"]))
-
-
-def _unpacked_size(page: PooledPage) -> int:
-    unpacker = zlib.decompressobj()
-    return len(unpacker.decompress(page.packed, LARGEST_PAGE + 1))
+    return PooledPage(url, identity, place_of(identity), digest, packed, float(row["taken"]), size)
 
 
 def _natural(value: object) -> int:
