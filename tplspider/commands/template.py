@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tplspider.crawl.batch.answers import SearchAnswer
+    from tplspider.crawl.key_pools import KeyPools
     from tplspider.items import CandidateSearch, PageTemplate
 
 
@@ -35,6 +37,9 @@ class Command(BaseRunSpiderCommand):
         )
         parser.add_argument(
             "--report", metavar="FILE", help="write a report to look at; of many pages, to a folder"
+        )
+        parser.add_argument(
+            "--pool", metavar="DIR", help="compare with saved pools; search only without one"
         )
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
@@ -95,10 +100,22 @@ class Command(BaseRunSpiderCommand):
             said = str(error)
             as_given = f"-i {said.removeprefix('urls=')}" if said.startswith("urls=") else said
             refuse("template", as_given, self.settings)
+        if opts.pool is not None:
+            arguments["_pools"] = self._pools(opts.pool)
         if "url" in arguments:
             self._print_one(arguments, opts)
         else:
             self._print_many(arguments, opts)
+
+    def _pools(self, folder: str) -> KeyPools:
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.key_pools import KeyPools
+        from tplspider.pools.pool_folder import PoolFolder
+
+        assert self.settings is not None
+        if not folder or not Path(folder).is_dir():
+            refuse("template", f"--pool {folder!r}: there is no such folder", self.settings)
+        return KeyPools(PoolFolder(folder))
 
     def _print_one(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
         from tplspider.crawl.credentials import without_credentials

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import page_identity
 from tplspider.search.companions import by_likeness
+from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tplspider.pools.pool import PooledPage
+    from tplspider.template.extract import PageSource
     from tplspider.web.flat_page import FlatPage
 
 _LINKS = frozenset({"a", "area"})
@@ -43,3 +46,13 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
     others = {signs: page for page, signs in pool.items() if signs.identity != key.identity}
     return [others[signs] for signs in by_likeness(key, others)]
+
+
+def companions(key: PageSource, pool: Iterable[PooledPage]) -> list[PageSource]:
+    """The pages of a pool, the nearest to a page first, for one who compares but a few pages."""
+    known = {page: _signs(page.source) for page in pool}
+    return [page.source for page in nearest(_signs(key), known)] if known else []
+
+
+def _signs(page: PageSource) -> Signs:
+    return signs_of(flatten(parse_html(page.html), page.url, Vocabulary()), page.url)
