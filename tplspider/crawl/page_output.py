@@ -115,7 +115,7 @@ class PageOutput:
         if self.wants_template or self._folder:
             self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
-    async def answer_by_pool(self, session: SearchSession, page: WebPage) -> bool:
+    async def by_pool(self, session: SearchSession, page: WebPage) -> bool:
         """Have the saved pool of its site tell about a key page: see :class:`KeyPools`."""
         if not self._pools or not self._workers:
             return True

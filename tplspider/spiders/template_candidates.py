@@ -15,7 +15,6 @@ from tplspider.crawl.batch.searches import Searches
 from tplspider.crawl.config import Config, adapt_settings
 from tplspider.crawl.credentials import without_credentials
 from tplspider.crawl.failures import answer_of
-from tplspider.crawl.key_pools import KeyPools
 from tplspider.crawl.outputs.lost import OutputWatch
 from tplspider.crawl.page_output import PageOutput
 from tplspider.crawl.requests import empty_request, key_page_request, link_request
@@ -67,8 +66,6 @@ class TemplateCandidatesSpider(Spider):
         inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")  # of a program's own
         self.inputs = inputs if isinstance(inputs, Inputs) else None
         self.take_answer = take if callable(take) else None
-        pools = kwargs.get("_pools")
-        self.pools = pools if isinstance(pools, KeyPools) else None
         self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
 
     @classmethod
@@ -78,7 +75,8 @@ class TemplateCandidatesSpider(Spider):
         job = open_job(crawler, spider, spider.arguments)
         spider.output_watch = OutputWatch(crawler, job.feed_files)
         spider.arguments = replace(spider.arguments, save_html=job.plan.pages)
-        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments, spider.pools)
+        pools = kwargs.get("_pools")  # of a command
+        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments, pools)
         spider.tickets = TicketOffice(crawler, spider.account_for)
         spider.searches = Searches.from_crawler(crawler, spider, job)
         return spider
@@ -110,10 +108,8 @@ class TemplateCandidatesSpider(Spider):
             page = session.take_in(ticket.rank, source)
             if page:
                 self.page_output.keep(session, page, source)
-            if page and ticket.rank is None:
-                is_ours = await self.page_output.answer_by_pool(session, source)
-                if not is_ours or self.sessions.get(session.search_id) is not session:
-                    return
+            if page and ticket.rank is None and not await self.page_output.by_pool(session, source):
+                return
             async for output in self.go_on(ticket):
                 yield output
 
