@@ -289,6 +289,19 @@ def test_a_small_pool_is_ready_when_it_is_full() -> None:
     assert [len(templates.add(url, html, 0)) for url, html in site(4)] == [0, 0, 3, 1]
 
 
+def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (PROJECT / "docs/usage.md").read_text("utf-8")
+    section = text.partition("\n### The template off every page of a crawl\n")[2]
+    example = section.partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    for _ in range(2):  # with the pool of the first time, too
+        texts = [found.main_text for found in names["clean"](site(20))]
+        assert texts == [sentence(number) for number in range(20)]
+    assert (tmp_path / "pools" / "a.org.pool").is_file()
+
+
 def test_the_package_has_it() -> None:
     assert (tplspider.SiteTemplates, tplspider.StrippedPage) == (SiteTemplates, StrippedPage)
     (found,) = strip(site(1))
