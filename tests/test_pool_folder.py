@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 import zlib
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
+from tplspider.pools import pool_folder
 from tplspider.pools.folder_lock import NAME, locked
 from tplspider.pools.pool import LARGEST, Pool, PooledPage
 from tplspider.pools.pool_folder import PoolFolder, file_name
@@ -400,6 +402,23 @@ def test_a_process_that_is_killed_while_it_saves(
     assert leftovers  # or the test proves nothing
     assert lines(caplog) == []
     assert folder.faults == 0
+
+
+def test_one_who_does_not_let_go_is_waited_for_once(
+    folder: PoolFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_folder, "SECONDS", 1.0)
+    folder = PoolFolder(folder.directory)
+    begun = time.monotonic()
+    with locked(folder.directory):
+        for name in range(50):
+            folder.save(SITE, pages(name))
+    assert 1 <= time.monotonic() - begun < 10
+    ((level, line),) = lines(caplog)
+    assert (level, folder.faults) == (logging.ERROR, 50)
+    assert line.endswith("another process has kept pools.lock for 1 s")
+    folder.save(SITE, pages(1))
+    assert folder.load(SITE) == pages(1)
 
 
 def test_one_who_keeps_the_lock(folder: PoolFolder) -> None:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.pools.folder_lock import locked
+from tplspider.pools.folder_lock import SECONDS, locked
 from tplspider.pools.pool import POOL, Pool
 from tplspider.pools.pool_file import PoolFileError, read_pool, write_pool
 
@@ -65,6 +65,7 @@ class PoolFolder:
         self.directory = Path(directory)
         self.faults = 0  # pools that could not be read or saved for want of a folder or a disk
         self._most = pool
+        self._patience = SECONDS
         self._told: set[str] = set()  # files that are known to be of no use
         if pool < 1:
             raise ValueError(f"pool={pool!r}: expected a whole number, 1 or more")
@@ -92,13 +93,16 @@ class PoolFolder:
         """Keep these pages, together with those that are there."""
         path, given = self.directory / file_name(site), list(pages)
         try:
-            with locked(self.directory):
+            with locked(self.directory, self._patience):
                 merged = sorted((*self.load(site), *given), key=attrgetter("taken"))
                 self._write(path, site, Pool(merged, most=max(self._most, len(given))))
         except OSError as error:
             self._fail(f"Pools cannot be saved in {self.directory}", error)
+            if isinstance(error, TimeoutError):  # with thousands of pools to save, once is enough
+                self._patience = 0
         else:
             self._told.discard(path.name)
+            self._patience = SECONDS
 
     def _write(self, path: Path, site: str, pool: Pool) -> None:
         # Whoever put something else there had a reason: it is not ours to replace.
