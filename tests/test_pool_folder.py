@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
@@ -85,6 +85,7 @@ hosts = st.one_of(
 )
 
 
+@settings(max_examples=30)
 @given(st.sets(hosts, max_size=20))
 def test_names_of_files(sites: set[str]) -> None:
     names = {file_name(site) for site in sites}
