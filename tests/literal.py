@@ -500,3 +500,24 @@ def search(
         if complete is not None:
             return finish("complete_subdigraph", complete)
     return finish("links_exhausted", best)
+
+
+def literal_pool(pages: list[tuple[str, str]], places: dict[str, int], most: int) -> list[str]:
+    """The addresses in a pool, by their places, given addresses with HTML and their places."""
+    html = dict(pages)
+    first = [
+        url
+        for url in html
+        if not any(html[other] == html[url] and places[other] < places[url] for other in html)
+    ]
+
+    def look(url: str) -> list[str]:
+        texts = Selector(text=html[url]).xpath("//text()[not(ancestor::script|ancestor::style)]")
+        words = " ".join(texts.getall()).split()
+        return [word for word in words if len(word) < 8 or not re.search("[0-9]", word)]
+
+    def alike(url: str) -> int:
+        return sum(look(other) == look(url) and places[other] < places[url] for other in first)
+
+    chosen = sorted(first, key=lambda url: (alike(url), places[url]))[:most]
+    return sorted(chosen, key=lambda url: places[url])

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.crawl.batch.search_many import search_many
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+    from tplspider.pools.pool_folder import PoolFolder
+    from tplspider.pools.site_templates import SiteTemplates, StrippedPage
     from tplspider.search.algorithm import Visit
     from tplspider.search.options import SearchLimits, SearchOptions
     from tplspider.search.session import SearchSession
@@ -42,6 +44,7 @@ __all__ = [
     "Page",
     "PageSource",
     "PageTemplate",
+    "PoolFolder",
     "Redirect",
     "SearchAnswer",
     "SearchLimits",
@@ -49,6 +52,8 @@ __all__ = [
     "SearchSession",
     "Site",
     "SiteSource",
+    "SiteTemplates",
+    "StrippedPage",
     "SubdigraphSearch",
     "TemplateCandidate",
     "Visit",
@@ -76,6 +81,7 @@ _MODULES = {
     "Page": "web.page",
     "PageSource": "template.extract",
     "PageTemplate": "items",
+    "PoolFolder": "pools.pool_folder",
     "Redirect": "web.answers",
     "SearchAnswer": "crawl.batch.answers",
     "SearchLimits": "search.options",
@@ -83,6 +89,8 @@ _MODULES = {
     "SearchSession": "search.session",
     "Site": "web.site",
     "SiteSource": "sources.base",
+    "SiteTemplates": "pools.site_templates",
+    "StrippedPage": "pools.site_templates",
     "SubdigraphSearch": "search.window",
     "TemplateCandidate": "items",
     "Visit": "search.algorithm",

@@ -43,6 +43,11 @@ class Spiteful(PageTemplate):
         return int, ("no number",)
 
 
+def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
+    """Take all the time there is."""
+    time.sleep(600)
+
+
 def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """Do what the key page says, then give its text as content, and the process as template."""
     found = PageTemplate(

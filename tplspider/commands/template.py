@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tplspider.crawl.batch.answers import SearchAnswer
+    from tplspider.crawl.key_pools import KeyPools
     from tplspider.items import CandidateSearch, PageTemplate
 
 
@@ -35,6 +37,9 @@ class Command(BaseRunSpiderCommand):
         )
         parser.add_argument(
             "--report", metavar="FILE", help="write a report to look at; of many pages, to a folder"
+        )
+        parser.add_argument(
+            "--pool", metavar="DIR", help="compare with saved pools; search only without one"
         )
         parser.add_argument("--all", action="store_true", help="print all that is not template")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
@@ -72,16 +77,8 @@ class Command(BaseRunSpiderCommand):
         assert self.crawler_process
         assert self.settings is not None
         guard_log()
-        if unknown := [arg for arg in args if arg.startswith("-")]:
-            refuse("template", f"unknown option {unknown[0]!r}", self.settings)
-        if args and opts.urls:
-            why = "give addresses, or a list of them with -i FILE, and not both"
+        if why := _why_not(args, opts):
             refuse("template", why, self.settings)
-        if not args and not opts.urls:
-            why = "give the address of a page, or of several, or a list of them with -i FILE"
-            refuse("template", why, self.settings)
-        if opts.html and opts.markdown:
-            refuse("template", "--html or --markdown, not both", self.settings)
         # The text is wanted, not the paper's order: guided needs fewer loads for it.
         arguments: dict[str, Any] = {"strategy": "guided", **opts.spargs}
         if opts.urls:
@@ -100,10 +97,22 @@ class Command(BaseRunSpiderCommand):
             said = str(error)
             as_given = f"-i {said.removeprefix('urls=')}" if said.startswith("urls=") else said
             refuse("template", as_given, self.settings)
+        if opts.pool is not None:
+            arguments["_pools"] = self._pools(opts.pool)
         if "url" in arguments:
             self._print_one(arguments, opts)
         else:
             self._print_many(arguments, opts)
+
+    def _pools(self, folder: str) -> KeyPools:
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.key_pools import KeyPools
+        from tplspider.pools.pool_folder import PoolFolder
+
+        assert self.settings is not None
+        if not folder or not Path(folder).is_dir():
+            refuse("template", f"--pool {folder!r}: there is no such folder", self.settings)
+        return KeyPools(PoolFolder(folder))
 
     def _print_one(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
         from tplspider.crawl.credentials import without_credentials
@@ -171,6 +180,19 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.start()
         if is_read:
             self.exitcode = self.exitcode or exit_status(crawler)
+
+
+def _why_not(args: list[str], opts: argparse.Namespace) -> str:
+    """What is wrong with the command line, "" if nothing is."""
+    if unknown := [arg for arg in args if arg.startswith("-")]:
+        return f"unknown option {unknown[0]!r}"
+    if args and opts.urls:
+        return "give addresses, or a list of them with -i FILE, and not both"
+    if not args and not opts.urls:
+        return "give the address of a page, or of several, or a list of them with -i FILE"
+    if opts.html and opts.markdown:
+        return "--html or --markdown, not both"
+    return ""
 
 
 def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tplspider.search.ends import KEY_PAGE_UNUSABLE
+from tplspider.search.ends import KEY_PAGE_UNUSABLE, POOL
 from tplspider.search.narration import end_line, link_line, missing_line, witness_line
 from tplspider.search.wording import counted
 
@@ -74,7 +74,9 @@ class Account:
                 self._put("similarity", summary.similarity)
         if summary.witness_loads:
             self._put("witness_loads", summary.witness_loads)
-        if not summary.complete:
+        if summary.reason == POOL:
+            self._count("by_pool")
+        elif not summary.complete:
             self._count("incomplete")
         for row in summary.witnesses:
             self._tell(session, partial(witness_line, row))

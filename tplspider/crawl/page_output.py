@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from tplspider.extraction.workers import (
     ExtractorFailedError,
 )
 from tplspider.items import PageTemplate
+from tplspider.pools.stripper import COMPANIONS
 from tplspider.search.companions import MOST
 from tplspider.search.evidence import KEY, evidence, members
 from tplspider.search.wording import counted
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.key_pools import KeyPools
     from tplspider.search.evidence import WantedPage
     from tplspider.search.session import SearchSession
     from tplspider.web.page import Page
@@ -58,12 +61,14 @@ class PageOutput:
         folder: str,
         of_many: bool = False,
         for_report: bool = False,
+        pools: KeyPools | None = None,
     ) -> None:
         self.crawler = crawler
         self.wants_template = template
         self._folder = folder
         self._of_many = of_many  # then each search has a folder in that folder, named by its id
         self._for_report = for_report
+        self._pools = pools
         self._level = logging.DEBUG if of_many else logging.INFO
         self._kept: dict[str, KeptPages] = {}  # of each search that is not over
         self._busy: set[str] = set()  # searches whose pages are being worked on
@@ -72,7 +77,9 @@ class PageOutput:
         crawler.signals.connect(self.close, signal=signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, arguments: Arguments) -> Self:
+    def from_crawler(
+        cls, crawler: Crawler, arguments: Arguments, pools: KeyPools | None = None
+    ) -> Self:
         """Find out what is asked for, when the feeds of the crawl are known."""
         asked = Config.from_crawler(crawler).template or bool(arguments.template)
         return cls(
@@ -81,6 +88,7 @@ class PageOutput:
             folder=arguments.save_html,
             of_many=not arguments.url,
             for_report=bool(arguments.report),
+            pools=pools,
         )
 
     @property
@@ -109,6 +117,14 @@ class PageOutput:
         if self.wants_template or self._folder:
             self._kept.setdefault(session.search_id, KeptPages()).keep(page, source)
 
+    async def by_pool(self, session: SearchSession, page: WebPage) -> bool:
+        """Have the saved pool of its site tell about a key page: see :class:`KeyPools`."""
+        if not self._pools or not self._workers:
+            return True
+        return await self._pools.answer(
+            session, page, partial(self._compare, self._workers, most=COMPANIONS)
+        )
+
     def drop(self, session: SearchSession) -> None:
         """Let go of the pages of a search that has no end here."""
         if kept := self._kept.pop(session.search_id, None):
@@ -132,8 +148,8 @@ class PageOutput:
                 pages, fault = await self._read(kept, members(session))
                 if not self._is_saved(place, pages, fault):
                     count_lost(self.crawler, session.search_id)
-            found = None
-            if self._workers:
+            found = self._pools.take(session) if self._pools else None
+            if self._workers and not found:
                 pages, fault = await self._read(kept, evidence(session))
                 if fault and not self._folder:
                     logger.error("The template of %s lacks pages: %s", key_url, fault)
@@ -203,12 +219,22 @@ class PageOutput:
     ) -> PageTemplate | None:
         if not pages or pages[0].role != KEY:
             return None
-        compared = counted(min(len(pages) - 1, MOST), "page")
-        logger.log(self._level, "Comparing %s with %s", pages[0].url, compared)
         key, *others = await run_in_thread(
             lambda: [PageSource(page.url, page.html) for page in pages]
         )
-        found = await workers.extract(key, others, seconds=seconds, most=MOST)
+        return await self._compare(workers, key, others, seconds)
+
+    async def _compare(
+        self,
+        workers: ExtractionWorkers,
+        key: PageSource,
+        others: list[PageSource],
+        seconds: float | None = None,
+        most: int = MOST,
+    ) -> PageTemplate | None:
+        compared = counted(min(len(others), most), "page")
+        logger.log(self._level, "Comparing %s with %s", key.url, compared)
+        found = await workers.extract(key, others, seconds=seconds, most=most)
         if found and found.members and not found.evidence:
             # Of an extractor that gives nothing but a template.
             found = replace(
@@ -220,5 +246,5 @@ class PageOutput:
             )
         if found and found.evidence:
             share = 100 * found.template_share
-            logger.log(self._level, "The template is %.0f%% of %s", share, pages[0].url)
+            logger.log(self._level, "The template is %.0f%% of %s", share, key.url)
         return found

@@ -14,8 +14,10 @@ from tplspider import signals
 from tplspider.crawl.outputs.feeds import OURS
 from tplspider.crawl.tally import tally_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.pools.pool import page_site
+from tplspider.search.ends import POOL
 from tplspider.web.addresses import identity
-from tplspider.web.answers import BAD_INPUT, CRASHED
+from tplspider.web.answers import BAD_INPUT, CRASHED, NO_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +56,7 @@ class ValidationPipeline:
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
         # The explored pages and witnesses of searches that are over, as long.
         self._seen: dict[str, set[str]] = {}
+        self._by_pool: set[str] = set()  # those that had no pages, but may have had a saved pool
         crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 
     @classmethod
@@ -64,6 +67,8 @@ class ValidationPipeline:
         pages = [row["url"] for row in summary.explored if row["outcome"] == "page"]
         pages += [row["url"] for row in summary.witnesses if row["outcome"] == "page"]
         self._seen[summary.search_id] = {identity(url) for url in pages}
+        if summary.reason == POOL or summary.key_outcome == NO_LINKS:
+            self._by_pool.add(summary.search_id)
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, TemplateCandidate):
@@ -74,9 +79,13 @@ class ValidationPipeline:
             seats = self._seats.pop(item.search_id, {})
             # One search may answer several lines of a list: its pages come before the first.
             is_first = self._seen.pop(item.search_id, None) is not None
+            self._by_pool.discard(item.search_id)
             fault = _summary_fault(item, seats if is_first else None)
         elif isinstance(item, PageTemplate):
-            fault = _template_fault(item, self._seen.get(item.search_id, set()))
+            by_pool = item.search_id in self._by_pool
+            fault = _template_fault(
+                item, None if by_pool else self._seen.get(item.search_id, set())
+            )
         else:
             return item
         if fault:
@@ -112,10 +121,13 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> st
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 
-def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
+def _template_fault(item: PageTemplate, seen: AbstractSet[str] | None) -> str:
     if len(item.members) != item.evidence or (item.template_share and not item.members):
         return f"{len(item.members)} pages and evidence {item.evidence}"
-    if not set(map(_identity, item.members)) <= seen:
+    if seen is None:
+        if {page_site(url) for url in item.members} - {page_site(item.key_url)}:
+            return "its members are not pages of its site"
+    elif not set(map(_identity, item.members)) <= seen:
         return "its members are neither explored pages nor witnesses"
     if not 0 <= item.template_share <= 1:
         return f"template_share={item.template_share} is not a share"

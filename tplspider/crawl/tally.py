@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from tplspider.search.ends import POOL
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
@@ -44,7 +46,7 @@ class Tally:
     def take(self, summary: CandidateSearch, *, again: bool = False) -> None:
         """Count a key page that is answered, perhaps *again*, without another load."""
         self.answered += 1
-        self.complete += summary.complete
+        self.complete += _is_complete(summary)
         if not again:
             self.loads += summary.loads + summary.witness_loads
         if summary.key_outcome != "ok":
@@ -63,4 +65,9 @@ def outcome_of(summary: CandidateSearch) -> str:
     """What a key page counts as: complete or partial, or what was wrong with it."""
     if summary.key_outcome != "ok":
         return summary.key_outcome
-    return COMPLETE if summary.complete else PARTIAL
+    return COMPLETE if _is_complete(summary) else PARTIAL
+
+
+def _is_complete(summary: CandidateSearch) -> bool:
+    """Whether all was found that was looked for: with a pool, nothing is."""
+    return summary.complete or summary.reason == POOL

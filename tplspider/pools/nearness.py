@@ -10,12 +10,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tplspider.pools.pool import page_identity
 from tplspider.search.companions import path_segments, share_of_directories
+from tplspider.template.page_lines import page_lines
+from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tplspider.pools.pool import PooledPage
+    from tplspider.template.comparison import ComparedPage
     from tplspider.template.page_lines import Line
     from tplspider.web.flat_page import FlatPage
 
@@ -56,6 +61,12 @@ def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
     return Signs(identity, path_segments(identity), links, sentences)
 
 
+def read_signs(page: ComparedPage) -> Signs:
+    """The signs of a page that is not read yet."""
+    flat = flatten(parse_html(page.html), page.url, Vocabulary())
+    return signs_of(flat, page_lines(flat), page_identity(page.url))
+
+
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
     others = [(page, signs) for page, signs in pool.items() if signs.identity != key.identity]
@@ -82,3 +93,9 @@ def _likeness(key: Signs, page: Signs) -> float:
     both = len(key.links & page.links)
     links = both / (len(key.links) + len(page.links) - both)
     return links + share_of_directories(key.segments, page.segments)
+
+
+def companions(key: ComparedPage, pool: Iterable[PooledPage]) -> list[PooledPage]:
+    """The pages of a pool, the nearest to a page first, for one who compares but a few pages."""
+    known = {page: read_signs(page) for page in pool}
+    return nearest(read_signs(key), known) if known else []

@@ -1,18 +1,22 @@
 """The pool of a site: a few of its pages, drawn so that the order of their arrival plays no part.
 
 A page's place is a hash of its address, and the pages with the lowest places stay: a sample of the
-site that is the same whichever way the site is crawled.
+site that is the same whichever way the site is crawled. Near copies of pages that are there, such
+as a login wall at many addresses, stay only where nothing else needs the room.
 """
 
 from __future__ import annotations
 
 import zlib
 from bisect import bisect_left, insort
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import attrgetter
+from time import time
 from typing import TYPE_CHECKING
 
+from tplspider.pools.look import look_of
 from tplspider.template.extract import PageSource
 from tplspider.web.addresses import identity
 from tplspider.web.site import site_name
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
+# Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
+LARGEST = 2_000_000
 _FAST = 1  # zlib's level: a page is packed once, and most are let go again soon
 
 
@@ -58,14 +64,17 @@ class PooledPage:
     place: int
     digest: bytes  # of the HTML
     packed: bytes
+    taken: float = field(default=0, compare=False)  # when, by the clock
+    size: int = field(default=0, compare=False)  # bytes of the HTML
 
     @classmethod
-    def of(cls, url: str, html: str) -> PooledPage:
-        """Pack a page."""
+    def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
+        """Pack a page, which came now, or when it was *taken*."""
         page = page_identity(url)
         text = html.encode("utf-8", "replace")
         digest = blake2b(text, digest_size=16).digest()
-        return cls(url, page, place_of(page), digest, zlib.compress(text, _FAST))
+        when = time() if taken is None else taken
+        return cls(url, page, place_of(page), digest, zlib.compress(text, _FAST), when, len(text))
 
     @property
     def html(self) -> str:
@@ -80,14 +89,22 @@ class PooledPage:
 class Pool:
     """At most *most* pages of one site, those with the lowest places; of copies the lowest.
 
+    A page that looks like another one with a lower place (see :mod:`tplspider.pools.look`) comes
+    after all that do not: of each look the lowest, then the second of each, and so on. Pages of
+    more than LARGEST bytes are in no pool.
+
     As long as each address has one content, the pool depends on the set of pages that were added
-    and not on their order. Of an address with several contents the last one counts.
+    and not on their order; and the pool of all pages of two pools is the pool of all that were
+    added to either. Of an address with several contents the last one counts.
     """
 
     def __init__(self, pages: Iterable[PooledPage] = (), most: int = POOL) -> None:
         self.most = most
         self.size = 0  # bytes of packed pages
         self._pages: list[PooledPage] = []  # by their places
+        # Looks cost as much as parsing: they are found out once something has to be left out.
+        self._looks: dict[bytes, bytes] = {}  # by digest
+        self._ranks: dict[bytes, int] = {}  # by digest; none as long as there is room
         for page in pages:
             self.add(page)
 
@@ -103,12 +120,14 @@ class Pool:
         return tuple(self._pages)
 
     def takes(self, place: int) -> bool:
-        """Whether a page with that place would stay, if it is not a copy."""
-        return len(self._pages) < self.most or place <= self._pages[-1].place
+        """Whether a page with that place may stay: no is certain, yes is not."""
+        if len(self._pages) < self.most or place <= self._pages[-1].place:
+            return True
+        return any(self._ranked().values())
 
     def add(self, page: PooledPage) -> bool:
         """Add a page; whether the pool is another one by that."""
-        if not self.takes(page.place):
+        if page.size > LARGEST or not self.takes(page.place):
             return False
         known = self._at(page)
         if known is not None and known.digest == page.digest:
@@ -116,17 +135,34 @@ class Pool:
         copy = next((other for other in self._pages if other.digest == page.digest), None)
         if copy is not None and copy.place < page.place:
             if known is not None:
-                self._pages.remove(known)
-                self._measure()
+                self._settle([other for other in self._pages if other is not known])
             return known is not None
-        self._pages = [other for other in self._pages if other is not known and other is not copy]
-        insort(self._pages, page, key=attrgetter("place"))
-        del self._pages[self.most :]
-        self._measure()
-        return True
+        pages = [other for other in self._pages if other is not known and other is not copy]
+        insort(pages, page, key=attrgetter("place"))
+        self._settle(pages)
+        return any(other is page for other in self._pages)
 
-    def _measure(self) -> None:
+    def _settle(self, pages: list[PooledPage]) -> None:
+        """Have these pages, by their places; one too many is left out."""
+        self._pages, self._ranks = pages, {}
+        if len(pages) > self.most:
+            ranks = self._ranked()
+            pages.remove(max(pages, key=lambda page: (ranks[page.digest], page.place)))
+            # A page has a higher rank than what it looks like: no rank changes by leaving it out.
+            self._ranks = {page.digest: ranks[page.digest] for page in pages}
+            self._looks = {page.digest: self._looks[page.digest] for page in pages}
         self.size = sum(len(page.packed) for page in self._pages)
+
+    def _ranked(self) -> dict[bytes, int]:
+        """Of each page, how many with lower places look like it."""
+        if not self._ranks:
+            seen: Counter[bytes] = Counter()
+            for page in self._pages:
+                look = self._looks.get(page.digest) or look_of(page.html)
+                self._looks[page.digest] = look
+                self._ranks[page.digest] = seen[look]
+                seen[look] += 1
+        return self._ranks
 
     def _at(self, page: PooledPage) -> PooledPage | None:
         """What the pool has at the address of a page."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from itertools import takewhile
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from tplspider.pools.pool import PooledPage
 
 READY = 15  # pages in a pool: with fewer, those seen first are index pages of another kind
-# Copies do not fill a pool. After so many pages there is no use in waiting for more.
-ENOUGH = 4 * READY
+# Copies do not fill a pool. After so many pages for each that is wanted there, there is no use in
+# waiting for more.
+ENOUGH = 4
 MEGABYTES = 64  # of packed pages in all pools together
 HELD = 1000  # pages that wait, of all sites
+_SITE, _PAGE = 1700, 400  # bytes that a site, and a page in its pool, take beside packed HTML
 
 Entry = TypeVar("Entry")
 
@@ -43,12 +46,24 @@ class Released(Generic[Entry]):
     pool: tuple[PooledPage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[Entry]):
+    since: float
+    size: int  # bytes of the packed page
+    entry: Entry
+
+
 @dataclass(slots=True)
 class _SiteState(Generic[Entry]):
     pool: Pool
-    waiting: deque[tuple[float, Entry]] = field(default_factory=deque)  # since when
+    waiting: deque[_Waiting[Entry]] = field(default_factory=deque)
     seen: int = 0
     changed: bool = False  # since it was loaded or saved
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes, the pages that wait left out."""
+        return _SITE + _PAGE * len(self.pool) + self.pool.size
 
 
 class SitePools(Generic[Entry]):
@@ -58,8 +73,9 @@ class SitePools(Generic[Entry]):
     What is given out for want of time or room is compared with what is there.
 
     The pools take *megabytes* at most: of the sites that were not met for the longest time, what
-    waits is given out and the pool is let go (or kept by *store*). At most *held* pages wait; one
-    more, and the site with the oldest is given out.
+    waits is given out and the pool is let go (or kept by *store*). A page so large that a pool of
+    such pages would take more by itself is in none. At most *held* pages wait, and packed they
+    take *held_megabytes* at most; one more, and the site with the oldest is given out.
     """
 
     def __init__(
@@ -69,15 +85,20 @@ class SitePools(Generic[Entry]):
         ready: int = READY,
         megabytes: float = MEGABYTES,
         held: int = HELD,
+        held_megabytes: float = inf,
         store: PoolStore | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        _check(pool=pool, ready=ready, held=held)
+        _check_megabytes(megabytes=megabytes, held_megabytes=held_megabytes)
         self.most = pool
         self.ready = min(ready, pool)
         self.held_at_most = held
         self.held = 0  # pages that wait
-        self._bytes_at_most = int(megabytes * 1_000_000)
+        self._bytes_at_most = megabytes * 1_000_000
         self._bytes = 0
+        self._held_bytes_at_most = held_megabytes * 1_000_000
+        self._held_bytes = 0
         self._store = store
         self._clock = clock
         self._sites: OrderedDict[str, _SiteState[Entry]] = OrderedDict()  # the last met comes last
@@ -91,17 +112,20 @@ class SitePools(Generic[Entry]):
         """Take in a page, *entry* standing for it; give what waits no more, in order of arrival."""
         site = page_site(page.url)
         state = self._state(site)
-        before = state.pool.size
-        state.changed |= state.pool.add(page)
-        self._bytes += state.pool.size - before
+        if len(page.packed) * self.most <= self._bytes_at_most:
+            before = state.size
+            state.changed |= state.pool.add(page)
+            self._bytes += state.size - before
         state.seen += 1
-        state.waiting.append((self._clock(), entry))
+        state.waiting.append(_Waiting(self._clock(), len(page.packed), entry))
         self._late.setdefault(site)
         self.held += 1
+        self._held_bytes += len(page.packed)
         found: list[Released[Entry]] = []
-        if self._over or len(state.pool) >= self.ready or state.seen >= ENOUGH:
+        enough = len(state.pool) >= self.ready or state.seen >= ENOUGH * self.ready
+        if self._over or enough:
             found += self._give_out(site)
-        while self.held > self.held_at_most:
+        while self.held > self.held_at_most or self._held_bytes > self._held_bytes_at_most:
             found += self._give_out(next(iter(self._late)))
         while self._bytes > self._bytes_at_most and len(self._sites) > 1:
             found += self._let_go(next(iter(self._sites)))
@@ -110,7 +134,7 @@ class SitePools(Generic[Entry]):
     def give_out_older(self, seconds: float) -> list[Released[Entry]]:
         """Give out the sites of which a page waits for longer than so many seconds."""
         end = self._clock() - seconds
-        sites = takewhile(lambda site: self._sites[site].waiting[0][0] <= end, list(self._late))
+        sites = takewhile(lambda site: self._sites[site].waiting[0].since <= end, list(self._late))
         return [released for site in sites for released in self._give_out(site)]
 
     def flush(self) -> list[Released[Entry]]:
@@ -135,15 +159,16 @@ class SitePools(Generic[Entry]):
             state = self._sites[site] = _SiteState(Pool(most=self.most))
             for page in self._store.load(site) if self._store else ():
                 state.pool.add(page)
-            self._bytes += state.pool.size
+            self._bytes += state.size
         self._sites.move_to_end(site)
         return state
 
     def _give_out(self, site: str) -> list[Released[Entry]]:
         state = self._sites[site]
         pool = state.pool.pages
-        found = [Released(entry, site, pool) for _, entry in state.waiting]
+        found = [Released(each.entry, site, pool) for each in state.waiting]
         self.held -= len(found)
+        self._held_bytes -= sum(each.size for each in state.waiting)
         state.waiting.clear()
         self._late.pop(site, None)
         return found
@@ -151,7 +176,7 @@ class SitePools(Generic[Entry]):
     def _let_go(self, site: str) -> list[Released[Entry]]:
         found = self._give_out(site)
         state = self._sites.pop(site)
-        self._bytes -= state.pool.size
+        self._bytes -= state.size
         self._save(site, state)
         return found
 
@@ -159,3 +184,16 @@ class SitePools(Generic[Entry]):
         if self._store and state.changed:
             self._store.save(site, state.pool.pages)
             state.changed = False
+
+
+def _check(**counts: int) -> None:
+    for name, value in counts.items():
+        least = 0 if name == "held" else 1
+        if not isinstance(value, int) or value < least:
+            raise ValueError(f"{name}={value!r}: expected a whole number, {least} or more")
+
+
+def _check_megabytes(**sizes: float) -> None:
+    for name, value in sizes.items():
+        if not value > 0:  # nor is it if it is not a number
+            raise ValueError(f"{name}={value!r}: expected a number of megabytes above 0")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import POOL, PooledPage
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tplspider.pools.site_pools import PoolStore, Released
+
+logger = logging.getLogger(__name__)
+
+HELD_MEGABYTES = 256  # of packed pages that are held back
 
 Token = TypeVar("Token")
 
@@ -31,25 +36,34 @@ class SiteTemplates(Generic[Token]):
 
     Each page is compared with the few nearest of the pool of its site. The first pages of a site
     are held back until its pool is ready; pages of one site are given out in the order in which
-    they were added. ``flush`` gives out the rest.
+    they were added, each exactly once. ``flush`` gives out the rest.
 
     The pool is the same in whatever order pages come (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
     site were added before it was given out, and on nothing else: not on other sites, as long as
-    there is room for all pools, and not on time.
+    there is room for all pools and all pages that are held back, and not on time.
 
-    It may be used by one thread at a time. Processes that share the work on one site do not share
-    its pool: give all pages of a site to one of them.
+    It may be used by one thread at a time. Processes, and threads, that share the work on one site
+    do not share its pool: give all pages of a site to one of them. A *store* may be shared (see
+    :class:`~tplspider.pools.pool_folder.PoolFolder`).
+
+    *pool* is how many pages a pool has at most, *ready* with how many it is ready, *companions*
+    how many a page is compared with. The pools of all sites together take *megabytes* at most, the
+    pages that are held back are *held* at most and take *held_megabytes*; both count packed HTML.
+    A page that takes longer than *seconds* is given out as if there were no evidence. *wanted* are
+    the fields of the :class:`~tplspider.items.PageTemplate` that are needed.
     """
 
     def __init__(
         self,
         *,
         pool: int = POOL,
-        ready: int = READY,
+        ready: int | None = None,
         companions: int = COMPANIONS,
         megabytes: float = MEGABYTES,
         held: int = HELD,
+        held_megabytes: float = HELD_MEGABYTES,
+        seconds: float | None = None,
         wanted: Iterable[str] | None = None,
         store: PoolStore | None = None,
     ) -> None:
@@ -57,9 +71,21 @@ class SiteTemplates(Generic[Token]):
         unknown = (self._wanted or frozenset()) - {each.name for each in fields(PageTemplate)}
         if unknown:
             raise ValueError(f"a PageTemplate has no {', '.join(sorted(unknown))}")
+        if ready is not None and ready > pool:
+            raise ValueError(f"ready={ready!r}: a pool of {pool!r} pages never has so many")
+        if not isinstance(companions, int) or companions < 1:
+            raise ValueError(f"companions={companions!r}: expected a whole number, 1 or more")
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"seconds={seconds!r}: expected a number of seconds above 0")
         self._pools: SitePools[tuple[PooledPage, Token]] = SitePools(
-            pool=pool, ready=ready, megabytes=megabytes, held=held, store=store
+            pool=pool,
+            ready=READY if ready is None else ready,
+            megabytes=megabytes,
+            held=held,
+            held_megabytes=held_megabytes,
+            store=store,
         )
+        self._seconds = seconds
         self._stripper = Stripper(companions=companions)
 
     @property
@@ -67,20 +93,41 @@ class SiteTemplates(Generic[Token]):
         """How many pages are held back."""
         return self._pools.held
 
-    def add(self, url: str, html: str, token: Token) -> list[StrippedPage[Token]]:
-        """Add a page; the pages that are given out by that, the oldest first."""
+    @overload
+    def add(self: SiteTemplates[None], url: str, html: str) -> list[StrippedPage[None]]: ...
+
+    @overload
+    def add(self, url: str, html: str, token: Token) -> list[StrippedPage[Token]]: ...
+
+    def add(self, url: str, html: str, token: Any = None) -> list[StrippedPage[Any]]:
+        """Add a page; the pages that are given out by that, the oldest of each site first.
+
+        *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
+        """
         page = PooledPage.of(url, html)
         return [*self._strip(self._pools.add(page, (page, token)))]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
-        """Give out all pages that are held back, with what evidence there is; save the pools."""
-        yield from self._strip(self._pools.flush())
+        """Give out all pages that are held back, with what evidence there is; save the pools.
+
+        Pages are stripped as they are asked for; those that are not are lost.
+        """
+        released = self._pools.flush()
         self._pools.save()
+        return self._strip(released)
 
     def _strip(
         self, released: Iterable[Released[tuple[PooledPage, Token]]]
     ) -> Iterator[StrippedPage[Token]]:
         for each in released:
             page, token = each.entry
-            found = self._stripper.strip(each.site, page, each.pool, wanted=self._wanted)
-            yield StrippedPage(found, token)
+            yield StrippedPage(self._template(each.site, page, each.pool), token)
+
+    def _template(self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
+        try:
+            return self._stripper.strip(
+                site, page, pool, wanted=self._wanted, seconds=self._seconds
+            )
+        except TimeoutError as error:
+            logger.warning("No template for %s: %s", page.url, error)
+            return self._stripper.strip(site, page, (), wanted=self._wanted)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from tplspider.pools.nearness import nearest, signs_of
+from tplspider.pools.nearness import nearest, read_signs, signs_of
 from tplspider.template.companions import Companions
-from tplspider.template.page_lines import page_lines
-from tplspider.web.flat_page import Vocabulary, flatten
-from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 8  # whose pages are kept ready
 READY_PAGES = 25  # of each of them
+_MARKDOWN = {"main_markdown": "main_html", "content_markdown": "content_html"}  # made of these
 
 
 class Stripper:
@@ -44,9 +42,9 @@ class Stripper:
     ) -> PageTemplate:
         """The page without its template, by the pages of the pool that are nearest to it.
 
-        *wanted* are the fields that are to be filled, all without it. Where the pool tells nothing,
-        ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it takes longer
-        than *seconds*.
+        *wanted* are the fields that are to be filled; without it, all but Markdown. Where the pool
+        tells nothing, ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it
+        takes longer than *seconds*.
         """
         known = self._sites.get(site)
         if known is None:
@@ -58,9 +56,20 @@ class Stripper:
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
             return known.nearest(page, signs_of(flat, lines, page.identity), pool)
 
-        return known.companions.extract(
+        markdown = _MARKDOWN.keys() & (wanted or ())
+        if wanted is not None:
+            wanted |= {_MARKDOWN[name] for name in markdown}
+        found = known.companions.extract(
             page, choose, wanted=wanted, seconds=seconds, most=self.companions
         )
+        if markdown:
+            # Here and not above: what makes it is an extra.
+            from tplspider.template.markdown import base_address, to_markdown  # noqa: PLC0415 - as said
+
+            base = base_address(page.html, page.url)
+            for name in markdown:
+                setattr(found, name, to_markdown(getattr(found, _MARKDOWN[name]), base))
+        return found
 
 
 class _Site:
@@ -76,10 +85,5 @@ class _Site:
         """The pages of the pool, the nearest to a page first."""
         known = self._signs
         known[page] = signs  # it may be in the pool, now or for the next page
-        self._signs = {each: known.get(each) or _read_signs(each) for each in pool}
+        self._signs = {each: known.get(each) or read_signs(each) for each in pool}
         return nearest(signs, self._signs)
-
-
-def _read_signs(page: PooledPage) -> Signs:
-    flat = flatten(parse_html(page.html), page.url, Vocabulary())
-    return signs_of(flat, page_lines(flat), page.identity)

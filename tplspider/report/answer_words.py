@@ -18,6 +18,7 @@ from tplspider.search.ends import (
     LINKS_EXHAUSTED,
     MAX_LOADS,
     MAX_SECONDS,
+    POOL,
 )
 from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE
 from tplspider.search.wording import counted
@@ -35,11 +36,13 @@ _ENDS = {
     MAX_LOADS: "the budget of page loads is spent",
     MAX_SECONDS: "the time is up",
     CANCELLED: "a program has ended the search",
+    POOL: "a pool of the site was there (--pool), so there was no need of a search",
 }
 # A smaller n would not help: whatever it could find is the answer already.
 _TRY = {
     MAX_LOADS: "Try a larger -a max_loads.",
     MAX_SECONDS: "Try a larger -a max_seconds.",
+    POOL: "Leave out --pool to have a search.",
 }
 _NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
 _AGAIN = "Run the search again, and let it come to its end."
@@ -83,6 +86,8 @@ def _headline(summary: CandidateSearch) -> str:
         return "The key page was not loaded"
     if summary.key_outcome != "ok":
         return "The key page cannot be used"
+    if summary.reason == POOL:
+        return "The page was compared with pages of its site that were saved before"
     if not size:
         return "No other page was found"
     if not summary.complete:

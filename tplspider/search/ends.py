@@ -6,3 +6,4 @@ MAX_LOADS = "max_loads"
 MAX_SECONDS = "max_seconds"
 CANCELLED = "cancelled"
 KEY_PAGE_UNUSABLE = "key_page_unusable"
+POOL = "pool"  # a saved pool of the site has told what a search was to find out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.search.ends import KEY_PAGE_UNUSABLE
+from tplspider.search.ends import KEY_PAGE_UNUSABLE, POOL
 from tplspider.search.hints import missing_links_text
 from tplspider.search.wording import counted, mutually_linked
 
@@ -32,6 +32,8 @@ def end_line(summary: CandidateSearch) -> str:
     if summary.reason == KEY_PAGE_UNUSABLE:
         why = f": {summary.hint}" if summary.hint else ""
         return f"The key page {summary.key_url} cannot be used ({summary.key_outcome}){why}"
+    if summary.reason == POOL:
+        return f"{summary.key_url} was compared with the pool of its site, without a search"
     return (
         f"{'Complete' if summary.complete else 'Incomplete'}: {mutually_linked(summary.cs_size)},"
         f" a CS of {summary.cs_size} where {summary.requested_size} were asked for,"

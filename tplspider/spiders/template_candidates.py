@@ -75,7 +75,8 @@ class TemplateCandidatesSpider(Spider):
         job = open_job(crawler, spider, spider.arguments)
         spider.output_watch = OutputWatch(crawler, job.feed_files)
         spider.arguments = replace(spider.arguments, save_html=job.plan.pages)
-        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments)
+        pools = kwargs.get("_pools")  # of a command
+        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments, pools)
         spider.tickets = TicketOffice(crawler, spider.account_for)
         spider.searches = Searches.from_crawler(crawler, spider, job)
         return spider
@@ -107,6 +108,8 @@ class TemplateCandidatesSpider(Spider):
             page = session.take_in(ticket.rank, source)
             if page:
                 self.page_output.keep(session, page, source)
+            if page and ticket.rank is None and not await self.page_output.by_pool(session, source):
+                return
             async for output in self.go_on(ticket):
                 yield output
 

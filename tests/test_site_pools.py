@@ -1,0 +1,206 @@
+"""Which pages wait for the pool of their site, and in what order they are given out."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.site_pools import ENOUGH, SitePools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tplspider.pools.site_pools import Released
+
+# What happens: a page of a site comes (its name, its content), or somebody asks for all there is.
+arrivals = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)),
+        st.just(None),
+    ),
+    max_size=60,
+)
+
+
+class Shelf:
+    """A store in memory that remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.pools: dict[str, list[PooledPage]] = {}
+        self.loads: list[str] = []
+
+    def load(self, site: str) -> Iterable[PooledPage]:
+        self.loads.append(site)
+        return self.pools.get(site, [])
+
+    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
+        self.pools[site] = list(pages)
+
+
+def page(site: str, name: object, content: object = None) -> PooledPage:
+    words = f"<p>Words of {name if content is None else content}"
+    return PooledPage.of(f"http://{site}.org/{name}", words)
+
+
+@given(
+    arrivals,
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(0, 6),
+    st.sampled_from([0.0001, 0.003, 0.006, 1]),
+    st.sampled_from([0.0001, 0.0003, 1]),
+)
+def test_each_page_once_and_in_order(
+    events: list[tuple[str, int, int] | None],
+    most: int,
+    ready: int,
+    held: int,
+    megabytes: float,
+    held_megabytes: float,
+) -> None:
+    pools: SitePools[int] = SitePools(
+        pool=most, ready=ready, held=held, megabytes=megabytes, held_megabytes=held_megabytes
+    )
+    came: dict[str, list[int]] = defaultdict(list)
+    went: dict[str, list[int]] = defaultdict(list)
+
+    def take(released: list[Released[int]]) -> None:
+        for each in released:
+            went[each.site].append(each.entry)
+            assert len(each.pool) <= most
+
+    for number, event in enumerate(events):
+        if event is None:
+            take(pools.flush())
+            assert not pools.held
+        else:
+            site, name, content = event
+            came[f"{site}.org"].append(number)
+            new = page(site, name, content)
+            take(pools.add(new, number))
+        waiting = sum(map(len, came.values())) - sum(map(len, went.values()))
+        assert pools.held == waiting <= held
+    take(pools.close())
+    assert went == came
+
+
+@given(arrivals, st.integers(1, 5), st.integers(1, 5))
+def test_other_sites_and_flushes_aside_a_page_meets_the_pool_of_all_before_it(
+    events: list[tuple[str, int, int] | None], most: int, ready: int
+) -> None:
+    pools: SitePools[int] = SitePools(pool=most, ready=ready)
+    before: dict[str, list[PooledPage]] = defaultdict(list)
+    for number, event in enumerate(events):
+        if event is None:
+            continue
+        site, name, content = event
+        new = page(site, name, content)
+        before[f"{site}.org"].append(new)
+        released = pools.add(new, number)
+        seen = before[f"{site}.org"]
+        expected = Pool(seen, most=most).pages
+        assert all(each.pool == expected for each in released)
+        is_ready = len(expected) >= min(ready, most) or len(seen) >= ENOUGH * min(ready, most)
+        assert bool(released) == is_ready
+
+
+def test_copies_are_not_waited_for_without_end() -> None:
+    pools: SitePools[int] = SitePools(pool=25, ready=15)
+    sizes = [len(pools.add(page("a", number, "the same"), number)) for number in range(10_000)]
+    assert sizes == [0] * 59 + [60] + [1] * 9_940
+
+
+def test_ready_is_more_than_there_are_pages() -> None:
+    """Nothing is given out before the end, however many pages there are."""
+    pools: SitePools[int] = SitePools(pool=1000, ready=1000)
+    assert not any(pools.add(page("a", number), number) for number in range(200))
+    found = pools.flush()
+    assert [each.entry for each in found] == list(range(200))
+    assert {len(each.pool) for each in found} == {200}
+
+
+def test_those_who_wait_too_long() -> None:
+    now = 0.0
+    pools: SitePools[str] = SitePools(clock=lambda: now)
+    for now, site in enumerate("abab"):
+        pools.add(page(site, now), f"{site}{now:g}")
+    assert pools.give_out_older(4) == []
+    assert [each.entry for each in pools.give_out_older(3)] == ["a0", "a2"]
+    assert [each.entry for each in pools.give_out_older(0)] == ["b1", "b3"]
+    assert (pools.give_out_older(0), pools.held) == ([], 0)
+
+
+def test_a_pool_that_had_to_go_comes_back_from_the_store() -> None:
+    shelf = Shelf()
+    pools: SitePools[int] = SitePools(ready=2, megabytes=0.004, store=shelf)
+    for number in range(3):
+        pools.add(page("a", number), number)
+    assert not shelf.pools
+    pools.add(page("b", 0), 0)
+    assert set(shelf.pools) == {"a.org"}
+    found = pools.add(page("a", 3), 3)  # it does not wait: the pool is ready
+    assert [each.site for each in found] == ["a.org", "b.org"]
+    assert {each.url for each in found[0].pool} == {f"http://a.org/{n}" for n in range(4)}
+    pools.close()
+    assert {site: len(pages) for site, pages in shelf.pools.items()} == {"a.org": 4, "b.org": 1}
+    shelf.pools = {}
+    pools.save()
+    assert not shelf.pools  # nothing is new
+
+
+def test_after_the_end_no_page_waits() -> None:
+    pools: SitePools[int] = SitePools()
+    pools.close()
+    assert [each.entry for each in pools.add(page("a", 1), 1)] == [1]
+
+
+def test_a_page_that_is_too_large_for_a_pool() -> None:
+    noise = "".join(f"{number * 7919 % 100_003} " for number in range(40_000))
+    large = PooledPage.of("http://a.org/large", noise)
+    assert len(large.packed) > 60_000
+    pools: SitePools[str] = SitePools(pool=10, ready=2, megabytes=0.5)
+    assert pools.add(large, "large") == []
+    pools.add(page("a", 1), "1")
+    found = pools.add(page("a", 2), "2")
+    assert [each.entry for each in found] == ["large", "1", "2"]
+    assert [len(each.pool) for each in found] == [2, 2, 2]
+
+
+def test_sites_with_one_page_each_take_no_more_memory() -> None:
+    """The pages are small on purpose: it is what stands beside them that must not add up."""
+    pools: SitePools[int] = SitePools(megabytes=0.2, held=50)
+
+    def peak(sites: range) -> int:
+        tracemalloc.reset_peak()
+        for number in sites:
+            pools.add(page(f"site{number}", "x"), number)
+        return tracemalloc.get_traced_memory()[1]
+
+    tracemalloc.start()
+    try:
+        first, later = peak(range(500)), peak(range(500, 2_500))
+    finally:
+        tracemalloc.stop()
+    assert later < max(first, 200_000) * 1.3
+    assert pools.held == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("pool", value) for value in (0, -1, 2.5)),
+        *(("ready", value) for value in (0, -3)),
+        ("held", -1),
+        *(("megabytes", value) for value in (0, -1, float("nan"))),
+        ("held_megabytes", -0.1),
+    ],
+)
+def test_values_that_make_no_sense(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}={value!r}: expected a [^\n]+$"):
+        SitePools(**{name: value})  # type: ignore[arg-type]  # that is what is tested

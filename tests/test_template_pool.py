@@ -1,0 +1,224 @@
+"""``scrapy template --pool DIR``: with a pool of the site, one load is all it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.crawls import SETTINGS, FixtureServer, run_scrapy
+from tests.support.template_site import CONTENT, page, pages_of, routes_of
+from tplspider.pools.pool import PooledPage, page_site
+from tplspider.pools.pool_folder import PoolFolder, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support.crawls import Crawl
+    from tplspider.demo.server import Handler
+
+
+@pytest.fixture(autouse=True)
+def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(SETTINGS, "LOG_LEVEL")
+
+
+def save_pool(folder: Path, url: str, *, count: int = 5) -> PoolFolder:
+    """A pool of the site at an address, of pages that nobody serves any more."""
+    pools = PoolFolder(folder)
+    contents = [
+        f"Number {number} was crawled last week, with a word or two." for number in range(9)
+    ]
+    pools.save(
+        page_site(url),
+        [
+            PooledPage.of(f"{url}/gone{number}", page(content).decode())
+            for number, content in enumerate(contents[:count])
+        ],
+    )
+    return pools
+
+
+def template(folder: Path, *arguments: str, **settings: str) -> Crawl:
+    return run_scrapy("template", *arguments, folder=folder, settings=settings)
+
+
+@pytest.mark.quick
+def test_one_load(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    save_pool(tmp_path / "pools", server.url)
+    out, summary = tmp_path / "page.json", tmp_path / "summary.json"
+    arguments = (f"{server.url}/", "--pool", str(tmp_path / "pools"))
+    done = template(tmp_path, *arguments, f"-O{out}", "-a", f"summary={summary}")
+    assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
+    assert server.pages_asked == ["/"]
+    (row,) = json.loads(out.read_bytes())
+    assert row["evidence"] == 4
+    assert {url.rpartition("/")[2][:4] for url in row["members"]} == {"gone"}
+    found = done.summary
+    assert (found["reason"], found["loads"], found["key_outcome"]) == ("pool", 1, "ok")
+    assert (found["members"], found["explored"], found["witnesses"]) == ([], [], [])
+    assert found["search_id"] == row["search_id"]
+
+
+def test_other_ways_to_print(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    save_pool(tmp_path / "pools", server.url)
+    report = tmp_path / "report.html"
+    arguments = ("--pool", str(tmp_path / "pools"), "--html", "--all", "--report", str(report))
+    done = template(tmp_path, f"{server.url}/", *arguments, TPLSPIDER_FAIL="incomplete")
+    assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
+    assert server.pages_asked == ["/"]
+    text = report.read_text("utf-8")
+    assert "The page was compared with pages of its site that were saved before" in text
+    assert "Only the key page tells this" in text
+    assert "a pool of the site was there (--pool)" in text
+
+
+def test_without_a_pool_there_is_a_search(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    PoolFolder(tmp_path / "pools")
+    done = template(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
+    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
+    (line,) = done.log.splitlines()
+    site = page_site(server.url)
+    assert line.endswith(f"There is no pool of {site} in {tmp_path / 'pools'}: a search is made")
+    assert {"/a", "/b", "/c"} <= {*server.pages_asked}
+
+
+def test_a_pool_that_tells_nothing(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    pools = PoolFolder(tmp_path / "pools")
+    nothing = PooledPage.of(f"{server.url}/x", "<table><tr><td>7</table>")
+    pools.save(page_site(server.url), [nothing])
+    done = template(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
+    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
+    (line,) = done.log.splitlines()
+    told = f"The pool of its site tells nothing about {server.url}/: a search is made"
+    assert line.endswith(told)
+    assert len(server.pages_asked) > 2
+
+
+def test_a_pool_of_the_page_alone(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    pools = PoolFolder(tmp_path / "pools")
+    pools.save(page_site(server.url), [PooledPage.of(f"{server.url}/", "<p>It was another then.")])
+    done = template(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
+    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
+    assert len(done.log.splitlines()) == 1
+    assert "tells nothing about" in done.log
+
+
+def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    folder = save_pool(tmp_path / "pools", server.url).directory
+    file = folder / file_name(page_site(server.url))
+    file.write_bytes(file.read_bytes()[:-5])
+    done = template(tmp_path, f"{server.url}/", "--pool", str(folder))
+    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
+    damaged, search = done.log.splitlines()
+    assert re.search(r"WARNING: The pool \S+ is not used: it is damaged \(cut off", damaged)
+    assert search.endswith("a search is made")
+    assert "Traceback" not in done.log
+
+
+def test_each_page_by_the_pool_of_its_own_site(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    """After redirects; and what has none is searched, beside the others."""
+    ours, others, without = (
+        serve("menu", routes_of(pages_of(menu=menu))) for menu in ("Ours", "Others", "Without")
+    )
+
+    def redirect(request: Handler) -> None:
+        request.answer(302, b"", Location=f"{others.url}/b")
+
+    ours.routes["/moved"] = redirect
+    pools = tmp_path / "pools"
+    for server, menu in ((ours, "Ours"), (others, "Others")):
+        rows = [page(f"Word {number} and others", menu=menu).decode() for number in range(5)]
+        kept = [PooledPage.of(f"{server.url}/gone{n}", html) for n, html in enumerate(rows)]
+        PoolFolder(pools).save(page_site(server.url), kept)
+    pages = [f"{ours.url}/", f"{ours.url}/a", f"{ours.url}/moved", f"{without.url}/"]
+    listed = tmp_path / "list.txt"
+    listed.write_text("\n".join(pages))
+    done = template(tmp_path, "-i", str(listed), "--pool", str(pools))
+    rows_by_url = {row["requested_url"]: row for row in map(json.loads, done.stdout.splitlines())}
+    texts = {url: row["main_text"] for url, row in rows_by_url.items()}
+    assert texts == dict(zip(pages, (CONTENT[name] for name in ("", "a", "b", "")), strict=True))
+    assert sorted(ours.pages_asked) == ["/", "/a", "/moved"]
+    assert others.pages_asked == ["/b"]
+    assert len(without.pages_asked) > 2
+    told = [line for line in done.log.splitlines() if "WARNING" in line]
+    assert len(told) == 1
+    assert f"no pool of {page_site(without.url)}" in told[0]
+    assert done.code == 0
+
+
+def test_a_page_without_links(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """A search could not start from it, but there is nothing to search for."""
+    bare = page("All alone here").replace(b"<a href", b"<b href").replace(b"</a>", b"</b>")
+    server = serve("menu", routes_of({"": bare}))
+    save_pool(tmp_path / "pools", server.url)
+    done = template(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
+    assert done.code == 0
+    assert "All alone here" in done.stdout
+    assert "rights reserved" not in done.stdout
+    assert server.pages_asked == ["/"]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file", ""])
+def test_no_such_folder(serve: Callable[..., FixtureServer], tmp_path: Path, folder: str) -> None:
+    server = serve("menu")
+    (tmp_path / "file").touch()
+    place = str(tmp_path / folder) if folder else ""
+    done = template(tmp_path, f"{server.url}/", "--pool", place)
+    told = f"scrapy template: error: --pool {place!r}: there is no such folder\n"
+    assert (done.code, done.stdout, done.log) == (2, "", told)
+    assert server.log == []
+    assert not (tmp_path / "missing").exists()
+
+
+def test_no_more_time_than_there_is(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """Comparing with the pool takes too long, and there is no more time for anything else."""
+    server = serve("menu", routes_of(pages_of()))
+    save_pool(tmp_path / "pools", server.url)
+    done = template(
+        tmp_path,
+        f"{server.url}/",
+        "--pool",
+        str(tmp_path / "pools"),
+        "-a",
+        "max_seconds=1",
+        TPLSPIDER_EXTRACTOR="tests.support.odd_extractors.slow",
+    )
+    assert done.code == 1
+    assert "Traceback" not in done.log
+    assert server.pages_asked == ["/"]
+
+
+def test_a_crawl_that_is_ended_while_pages_are_compared(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    """Each page has one answer, and none is asked for once more."""
+    server = serve("menu", routes_of(pages_of()))
+    save_pool(tmp_path / "pools", server.url)
+    addresses = [f"{server.url}/{name}" for name in "ab"]
+    out, slow = tmp_path / "summary.jl", "tests.support.odd_extractors.slow"
+    done = template(
+        tmp_path,
+        *(*addresses, "--pool", str(tmp_path / "pools"), "-a", f"summary={out}"),
+        TPLSPIDER_EXTRACTOR=slow,
+        CLOSESPIDER_TIMEOUT="2",
+    )
+    assert (done.code, done.stdout) == (1, "")
+    assert "Traceback" not in done.log
+    assert sorted(server.pages_asked) == ["/a", "/b"]
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert sorted(row["key_url"] for row in rows) == addresses
+    assert {row["reason"] for row in rows} == {"closespider_timeout"}
