@@ -211,7 +211,7 @@ def test_a_page_of_ten_megabytes() -> None:
     pages[10] = ("http://a.org/large", large)
     found = strip(pages)
     assert [each.token for each in found] == list(range(30))
-    assert found[10].template.evidence == 4
+    assert found[10].template.evidence == 3
     assert "rights reserved" not in found[10].template.content_text
     assert not any("http://a.org/large" in each.template.members for each in found)
 

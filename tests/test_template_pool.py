@@ -56,7 +56,7 @@ def test_one_load(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
     assert server.pages_asked == ["/"]
     (row,) = json.loads(out.read_bytes())
-    assert row["evidence"] == 4
+    assert row["evidence"] == 3
     assert {url.rpartition("/")[2][:4] for url in row["members"]} == {"gone"}
     found = done.summary
     assert (found["reason"], found["loads"], found["key_outcome"]) == ("pool", 1, "ok")
