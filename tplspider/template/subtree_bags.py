@@ -6,8 +6,6 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from tplspider.web.flat_page import contents
-
 if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
@@ -59,6 +57,6 @@ class SubtreeBags:
 def _signs(page: FlatPage) -> list[int]:
     """A number for what each element is, in any process the same."""
     return [
-        crc32(("\0".join(what) if isinstance(what, tuple) else what).encode("utf-8", "replace"))
-        for what in contents(page)
+        crc32((text or link or tag).encode("utf-8", "replace"))
+        for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
     ]

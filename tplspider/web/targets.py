@@ -12,8 +12,9 @@ from tplspider.web.html import find_all
 if TYPE_CHECKING:
     from tplspider.web.html import Element
 
-# A query alone is put behind all of the base; http:x is relative to some.
-_PUT_BEHIND = re.compile(r"https?://|/|[\w.~%-][^:]*$")
+# Addresses for which the directory of the base is all that counts: a query alone is put behind all
+# of the base, http:x is relative to some, and // is none at all.
+_PUT_BEHIND = re.compile(r"(?:https?://|/)?[\w.~%-][\w.~%/?&=+,-]*|/")
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
@@ -46,7 +47,7 @@ class Targets:
         """
         if not address:
             return "self?#", self.own
-        place = self._directory if _PUT_BEHIND.match(address) else self.resolver.base, address
+        place = self._directory if _PUT_BEHIND.fullmatch(address) else self.resolver.base, address
         target = self._known.get(place)
         if target is None:
             target = self._known[place] = unquote(self.resolver.join(address))
