@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.pools.stripper import SITES, Stripper
+from tplspider.pools.stripper import Stripper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.pools.pool import PooledPage
 
+POOLS_BYTES = 100_000_000  # of packed pages: more than the pools of a crawl have by default
 PageId = tuple[str, bytes]  # the address of a page, and the digest of its HTML
 
 
@@ -51,19 +52,25 @@ class StripWork:
 
 
 class _Strip:
-    """A stripper, and the pools that it was sent: those of the sites that were met last."""
+    """A stripper, and the pages of pools that it was sent: those that were needed last."""
 
     def __init__(self, work: StripWork) -> None:
         self._wanted = work.wanted
         self._stripper = Stripper(companions=work.companions)
-        self._pools: OrderedDict[str, dict[PageId, PooledPage]] = OrderedDict()
+        self._pages: OrderedDict[PageId, PooledPage] = OrderedDict()
+        self._size = 0  # bytes
 
     def do(self, job: StripJob) -> PageTemplate | PoolForgotten:
-        known = self._pools.get(job.site, {}) | {id_of(page): page for page in job.added}
-        if any(each not in known for each in job.pool):
+        for page in job.added:
+            if id_of(page) not in self._pages:
+                self._pages[id_of(page)] = page
+                self._size += len(page.packed)
+        pool = [self._pages[each] for each in job.pool if each in self._pages]
+        if len(pool) < len(job.pool):
             return PoolForgotten()
-        pool = self._pools[job.site] = {each: known[each] for each in job.pool}
-        self._pools.move_to_end(job.site)
-        while len(self._pools) > SITES:
-            self._pools.popitem(last=False)
-        return self._stripper.strip(job.site, job.page, list(pool.values()), wanted=self._wanted)
+        for each in job.pool:
+            self._pages.move_to_end(each)
+        while self._size > POOLS_BYTES:
+            _, page = self._pages.popitem(last=False)
+            self._size -= len(page.packed)
+        return self._stripper.strip(job.site, job.page, pool, wanted=self._wanted)

@@ -33,13 +33,14 @@ FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have 
 class Signs:
     """What tells how near a page is to others: its place, where its links lead, its sentences.
 
-    *sentences* are long lines that are not links, with the number of their letters.
+    Of links and sentences there are hashes, which are those of this process alone. Sentences are
+    long lines that are not links, with the number of their letters.
     """
 
     identity: str
     segments: list[str]  # of its path
-    links: frozenset[str]
-    sentences: Mapping[str, int]
+    links: frozenset[int]
+    sentences: Mapping[int, int]
 
 
 def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
@@ -54,11 +55,13 @@ def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
         for tag, target in zip(page.tags, page.targets, strict=True)
         if target and tag in _LINKS
     }
+    targets.add(page.url)
     sentences = {
-        line.text: line.letters for line in lines if line.letters >= SENTENCE and not line.link
+        hash(line.text): line.letters
+        for line in lines
+        if line.letters >= SENTENCE and not line.link
     }
-    links = frozenset({*targets, page.url})
-    return Signs(identity, path_segments(identity), links, sentences)
+    return Signs(identity, path_segments(identity), frozenset(map(hash, targets)), sentences)
 
 
 def read_signs(page: ComparedPage) -> Signs:
@@ -71,13 +74,15 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
     others = [(page, signs) for page, signs in pool.items() if signs.identity != key.identity]
     shared = [key.sentences.keys() & signs.sentences.keys() for _, signs in others]
-    counts = Counter(sentence for sentences in shared for sentence in sentences)
+    counts: Counter[int] = Counter()
+    for sentences in filter(None, shared):
+        counts.update(sentences)
     few = max(FEW, FEW_OF * len(others))
     whole = sum(key.sentences.values())
 
-    def same_words(sentences: Iterable[str]) -> float:
+    def same_words(sentences: Iterable[int]) -> float:
         """The share of the page's sentences that a page has and few others."""
-        if not whole:
+        if not sentences:
             return 0.0
         return sum(key.sentences[each] for each in sentences if counts[each] <= few) / whole
 

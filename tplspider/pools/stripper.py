@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from tplspider.pools.known_signs import KnownSigns
 from tplspider.pools.nearness import nearest, read_signs, signs_of
 from tplspider.template.companions import Companions
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
-SITES = 8  # whose pages are kept ready
-READY_PAGES = 25  # of each of them
+SITES = 32  # of which pages are kept ready ...
+READY_PAGES = 200  # ... so many in all, some 200 kB each
 _MARKDOWN = {"main_markdown": "main_html", "content_markdown": "content_html"}  # made of these
 
 
 class Stripper:
     """Gives pages without their templates; it may be used by one thread at a time."""
 
-    def __init__(self, *, companions: int = COMPANIONS, sites: int = SITES) -> None:
+    def __init__(self, *, companions: int = COMPANIONS) -> None:
         self.companions = companions
-        self._sites_at_most = sites
         self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
+        self._signs = KnownSigns()
 
     def strip(
         self,
@@ -46,12 +47,7 @@ class Stripper:
         tells nothing, ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it
         takes longer than *seconds*.
         """
-        known = self._sites.get(site)
-        if known is None:
-            known = self._sites[site] = _Site()
-        self._sites.move_to_end(site)
-        while len(self._sites) > self._sites_at_most:
-            self._sites.popitem(last=False)
+        known = self._site(site)
 
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
             return known.nearest(page, signs_of(flat, lines, page.identity), pool)
@@ -64,26 +60,49 @@ class Stripper:
         )
         if markdown:
             # Here and not above: what makes it is an extra.
-            from tplspider.template.markdown import base_address, to_markdown  # noqa: PLC0415 - as said
+            from tplspider.template.markdown import (  # noqa: PLC0415 - as said
+                base_address,
+                to_markdown,
+            )
 
             base = base_address(page.html, page.url)
             for name in markdown:
                 setattr(found, name, to_markdown(getattr(found, _MARKDOWN[name]), base))
         return found
 
+    def _site(self, name: str) -> _Site:
+        known = self._sites.get(name)
+        if known is None:
+            known = self._sites[name] = _Site(self._signs)
+            if len(self._sites) > SITES:
+                self._sites.popitem(last=False)
+            for each in self._sites.values():
+                each.companions.most = READY_PAGES // len(self._sites)
+        self._sites.move_to_end(name)
+        return known
+
 
 class _Site:
-    """What is known of a site: pages made ready, and the signs of those in its pool."""
+    """What is at hand of a site: pages made ready, and the signs of those in its pool."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: KnownSigns) -> None:
         self.companions = Companions(READY_PAGES)
+        self._known = known  # of all sites
         self._signs: dict[PooledPage, Signs] = {}
 
     def nearest(
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
     ) -> list[PooledPage]:
         """The pages of the pool, the nearest to a page first."""
-        known = self._signs
-        known[page] = signs  # it may be in the pool, now or for the next page
-        self._signs = {each: known.get(each) or read_signs(each) for each in pool}
+        before = self._signs
+        before[page] = signs  # it may be in the pool, now or for the next page
+        self._known.put(page, signs)
+        self._signs = {each: before.get(each) or self._read(each) for each in pool}
         return nearest(signs, self._signs)
+
+    def _read(self, page: PooledPage) -> Signs:
+        signs = self._known.get(page)
+        if signs is None:
+            signs = read_signs(page)
+            self._known.put(page, signs)
+        return signs

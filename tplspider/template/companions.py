@@ -47,7 +47,7 @@ class Companions:
     """Pages of one site made ready once; at most *most* are kept, those last used."""
 
     def __init__(self, most: int = 25) -> None:
-        self._most = most
+        self.most = most
         self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
         self._made = 0  # in this vocabulary
@@ -107,7 +107,7 @@ class Companions:
         finally:
             if self._made == made:
                 self._vocabulary.shrink(size)
-            elif self._made > 2 * self._most:
+            elif self._made > 2 * self.most:
                 # Companions that are new have numbers after those of key pages, which stay. Before
                 # these and those of companions that are gone outnumber the others, all are new.
                 self._renumber()
@@ -123,7 +123,7 @@ class Companions:
             self._made += 1
             self._kept[name] = found
         self._kept.move_to_end(name)
-        while len(self._kept) > self._most:
+        while len(self._kept) > self.most:
             self._kept.popitem(last=False)
         return found
 
