@@ -10,7 +10,7 @@ from w3lib.url import safe_url_string
 
 from tplspider.stripping.plain_file import PlainFileError, read_plain_file
 from tplspider.web.addresses import identity
-from tplspider.web.authority import without_user
+from tplspider.web.authority import check_host, host_of, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,7 @@ def web_address(url: str) -> str:
         return ""
     try:
         found = safe_url_string(without_user(url.partition("#")[0]))
+        check_host(host_of(found))
         identity(found)
     except ValueError:  # UnicodeError, too
         return ""

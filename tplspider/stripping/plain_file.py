@@ -24,6 +24,7 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_PART = 65536  # bytes to read at least: for more than there seem to be
 _REASONS = {errno.ELOOP: LINK, errno.ENXIO: SPECIAL}  # of what has taken the place of a file
 
 
@@ -39,19 +40,25 @@ def read_plain_file(path: Path, largest: int) -> bytes:
     """What a plain file of at most *largest* bytes holds; PlainFileError for any other."""
     try:
         opened = os.open(path, _FLAGS)
-        with os.fdopen(opened, "rb", buffering=0) as file:
-            found = os.fstat(opened)
-            if not stat.S_ISREG(found.st_mode):
-                raise PlainFileError(SPECIAL)
-            if found.st_size > largest:
-                raise PlainFileError(TOO_LARGE)
-            parts, size = [], 0
-            while part := file.read(largest + 1 - size):  # it may grow meanwhile
-                parts.append(part)
-                size += len(part)
-                if size > largest:
-                    raise PlainFileError(TOO_LARGE)
+        try:
+            return _read(opened, largest)
+        finally:
+            os.close(opened)
     except OSError as error:
         outcome = _REASONS.get(error.errno or 0, UNREADABLE)
         raise PlainFileError(outcome, error.strerror or str(error)) from None
+
+
+def _read(opened: int, largest: int) -> bytes:
+    found = os.fstat(opened)
+    if not stat.S_ISREG(found.st_mode):
+        raise PlainFileError(SPECIAL)
+    if found.st_size > largest:
+        raise PlainFileError(TOO_LARGE)
+    parts, size = [], 0
+    while part := os.read(opened, max(found.st_size + 1 - size, _PART)):
+        parts.append(part)
+        size += len(part)
+        if size > largest:  # it has grown meanwhile
+            raise PlainFileError(TOO_LARGE)
     return b"".join(parts)

@@ -104,7 +104,8 @@ class _Run:
             await stripper.strip(write)
 
     def _account(self) -> str:
-        found = ", ".join(f"{count} {outcome}" for outcome, count in self._outcomes.most_common())
+        by_number = sorted(self._outcomes.items(), key=lambda item: (-item[1], item[0]))
+        found = ", ".join(f"{count} {outcome}" for outcome, count in by_number)
         return f"{counted(self._total, 'file')}: {found}"
 
 
