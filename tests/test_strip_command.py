@@ -108,7 +108,7 @@ def fault(*arguments: object, settings: dict[str, str] | None = None) -> str:
     parser = ArgumentParser()
     command.add_options(parser)
     given, rest = parser.parse_known_args([*map(str, arguments)])
-    with pytest.raises(ValueError, match=".") as raised:
+    with pytest.raises(ValueError, match=r"\w") as raised:
         run_strip(plan_strip(rest, given, command.settings), 0)
     assert "\n" not in str(raised.value)
     return str(raised.value)
@@ -365,11 +365,6 @@ def test_a_large_page_among_others(tmp_path: Path) -> None:
     done = strip(folder, "-O", tmp_path / "rows.jl")
     rows = {row["path"]: row for row in read(tmp_path / "rows.jl")}
     assert rows["page-1.html"]["main_text"] == own_text(1)
-    print(
-        rows["large.html"]["outcome"],
-        rows["large.html"]["evidence"],
-        len(rows["large.html"]["main_text"]),
-        done.log,
-    )
-    assert rows["large.html"]["outcome"] in ("page", "out-of-memory", "too-large", "timeout")
-    assert done.code == (rows["large.html"]["outcome"] not in ("page", "too-large"))
+    assert rows["large.html"]["outcome"] == "page"
+    assert rows["large.html"]["main_text"].startswith(own_text(5))
+    assert (done.code, rows["large.html"]["evidence"]) == (0, 3)
