@@ -21,11 +21,14 @@ _MOST_BYTES = 64_000_000  # of packed pages, in all pools together
 _MOST_SITES = 1000
 
 
-def read_listed(folder: Path, listed: Listed, addresses: FileAddresses) -> PooledPage:
-    """A page that was looked at before, as it is now; PlainFileError if it is not one any more."""
+def read_listed(folder: Path, listed: Listed, addresses: FileAddresses) -> tuple[PooledPage, int]:
+    """A page that was looked at before, as it is now, and its length.
+
+    PlainFileError if it is not a page any more.
+    """
     path = folder / os.fsdecode(listed.path)
     page = read_saved_page(path, listed.path.rpartition(b"/")[2], listed.encoding)
-    return PooledPage.of(listed.url or addresses.of(listed.path), page.html)
+    return PooledPage.of(listed.url or addresses.of(listed.path), page.html), len(page.html)
 
 
 class FolderPools:
@@ -74,9 +77,10 @@ class FolderPools:
             if _is_known_copy(pool, listed):
                 continue  # ten thousand copies need not be read
             try:
-                changed |= pool.add(read_listed(self._folder, listed, self._addresses))
+                page, _ = read_listed(self._folder, listed, self._addresses)
             except PlainFileError:
                 continue  # gone meanwhile: the next takes its place
+            changed |= pool.add(page)
         if store and changed:
             store.save(site, pool.pages)
         return pool

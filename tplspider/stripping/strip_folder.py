@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tplspider.stripping.listing import Listed, Listing
 
 _AHEAD = 16  # pages in flight for each worker: rows wait for those before them
-_AHEAD_BYTES = 32_000_000  # of packed pages
+_AHEAD_LETTERS = 50_000_000  # of these pages: their texts wait, too
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Waiting:
     """A row that is there, or under way."""
 
     row: Row | asyncio.Task[Row]
-    size: int = 0  # bytes of the packed page
+    size: int = 0  # letters of the page
 
     @property
     def is_ready(self) -> bool:
@@ -124,7 +124,7 @@ class FolderStripper:
                 waiting.append(each)
                 size += each.size
                 while waiting and (
-                    waiting[0].is_ready or len(waiting) >= most or size > _AHEAD_BYTES
+                    waiting[0].is_ready or len(waiting) >= most or size > _AHEAD_LETTERS
                 ):
                     write(await _row_of(waiting[0]))
                     size -= waiting.popleft().size
@@ -146,13 +146,13 @@ class FolderStripper:
                 outcome = listed.outcome
                 if outcome == PAGE:
                     try:
-                        page = read_listed(self.folder, listed, self.addresses)
+                        page, size = read_listed(self.folder, listed, self.addresses)
                     except PlainFileError as error:
                         outcome = error.outcome  # it was a page a moment ago
                     else:
                         pool = pools.of(listed.site)
                         work = self._strip(workers, listed, page, pool)
-                        yield _Waiting(asyncio.ensure_future(work), len(page.packed))
+                        yield _Waiting(asyncio.ensure_future(work), size)
                         continue
                 yield _Waiting(make_row(self.options.columns, url, listed.path, outcome))
 
