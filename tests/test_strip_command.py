@@ -281,6 +281,33 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
+    folder = save_site(tmp_path / "site", 200)
+    out = tmp_path / "rows.jl"
+    with subprocess.Popen(
+        [*STRIP, folder, "-O", out, "--workers", "1"],
+        cwd=PROJECT,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not out.exists() or not out.stat().st_size:
+            assert process.poll() is None
+            time.sleep(0.01)
+        (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGSTOP)
+        time.sleep(0.3)  # by then it has a page to do
+        os.kill(int(child), signal.SIGKILL)
+        said = process.communicate(timeout=60)[1]
+    rows = read(out)
+    lost = [row["path"] for row in rows if row["outcome"] != "page"]
+    assert (process.returncode, len(rows), len(lost)) == (1, 200, 1)
+    assert said.splitlines() == [
+        f"{lost[0]}: the worker died: it was killed by SIGKILL",
+        "200 files: 199 page, 1 crashed",
+    ]
+    assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
+
+
 def test_ended_before_the_first_row(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "site", 3000)
     out = tmp_path / "rows.jl"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tplspider.stripping.listing import Listed, Listing
 
 _MOST_BYTES = 64_000_000  # of packed pages, in all pools together
-_MOST_SITES = 1000
+_MOST_SITES = 50  # paths are in order, so that the pages of a site mostly come together
 
 
 def read_listed(folder: Path, listed: Listed, addresses: FileAddresses) -> tuple[PooledPage, int]:

@@ -95,6 +95,12 @@ class Listing:
         ((number,),) = self._run("SELECT count(*) FROM files")
         return int(number)
 
+    def count_pages(self, most: int) -> int:
+        """How many of them are pages, as far as they were looked at; so many at most."""
+        query = "SELECT count(*) FROM (SELECT 1 FROM files WHERE outcome = 'page' LIMIT ?)"
+        ((number,),) = self._run(query, (most,))
+        return int(number)
+
     def update(self, files: Iterable[Listed]) -> None:
         """Note what was found out about files."""
         rows = (

@@ -109,7 +109,7 @@ class FolderStripper:
         """Give *write* the rows, in the order of the listing."""
         options = self.options
         workers = StripWorkers(
-            workers=options.workers,
+            workers=self.listing.count_pages(options.workers),
             wanted=wanted_fields(options.columns),
             seconds=options.seconds,
             megabytes=options.megabytes,
