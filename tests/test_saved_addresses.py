@@ -39,6 +39,7 @@ MIRRORED = (
         # Not hosts.
         ("v1.2/a.html", "http://my%20site/v1.2/a.html"),
         ("jquery.ui/a.html", "http://my%20site/jquery.ui/a.html"),
+        ("example.org:99999/a.html", "http://my%20site/example.org:99999/a.html"),
         ("chapter:12/a.html", "http://my%20site/chapter:12/a.html"),
         ("chapter_12/a.html", "http://my%20site/chapter_12/a.html"),
         ("c+8000/a.html", "http://my%20site/c+8000/a.html"),
@@ -87,6 +88,7 @@ def test_the_base_comes_before_the_name_of_the_folder() -> None:
         ("http://", ""),
         ("a" * 300 + "/", ""),
         ("example.org:port/", ""),
+        ("example.org:99999/", ""),
     ],
 )
 def test_what_httrack_writes(written: str, url: str) -> None:
@@ -128,6 +130,9 @@ def test_which_of_them_counts(tmp_path: Path) -> None:
         [{"file": "page-0.html", "url": "file:///etc/passwd"}],
         [{"file": "page-0.html", "url": "http://"}],
         [{"file": "page-0.html", "url": "http://x.example:port/"}],
+        [{"file": "page-0.html", "url": "http://x.example:99999/"}],
+        [{"file": "page-0.html", "url": "http:///x.example/"}],
+        [{"file": "page-0.html", "url": "http://[::1/"}],
         [{"file": "page-0.html", "url": "http://x.example/" + "a" * 9000}],
         [{"file": "page-0.html", "url": "http://" + "x" * 5000}],
         [{"file": "page-0.html", "url": ["http://x.example/"]}],

@@ -28,7 +28,7 @@ _TOP = 5000  # bytes in which that comment is
 # Mirrors write the port of a host behind ":", "+" (wget for Windows) or "_" (HTTrack).
 _HOST = re.compile(rb"([a-z0-9_](?:[a-z0-9_.-]{0,251}?[a-z0-9])?)(?:([:+_])([0-9]{1,5}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?")
-_LOWEST_PORT = 80  # "chapter:12" is not a host
+_LOWEST_PORT, _HIGHEST_PORT = 80, 65535  # "chapter:12" is not a host
 # Of names that are never in the public DNS.
 _PRIVATE = frozenset("example home.arpa internal invalid lan local localhost test".split())
 # Between path and query: "?", or what stands for it where files cannot have one in their names.
@@ -90,7 +90,12 @@ def origin_of(name: bytes, scheme: str = "") -> str:
     is_host = is_public or _is_ip(host) or labels[-1] in _PRIVATE
     if not is_host:  # the names of a network of somebody's own, told by their ports
         is_host = found[2] == b":" and port >= _LOWEST_PORT
-    if not is_host or len(host) > LONGEST_HOST or not all(map(_LABEL.fullmatch, labels)):
+    if (
+        not is_host
+        or port > _HIGHEST_PORT
+        or len(host) > LONGEST_HOST
+        or not all(map(_LABEL.fullmatch, labels))
+    ):
         return ""
     if not scheme:
         scheme = "https" if is_public and port in (0, 443) else "http"

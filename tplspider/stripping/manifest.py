@@ -11,6 +11,7 @@ from w3lib.url import safe_url_string
 from tplspider.stripping.plain_file import PlainFileError, read_plain_file
 from tplspider.web.addresses import identity
 from tplspider.web.authority import check_host, host_of, without_user
+from tplspider.web.site import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def web_address(url: str) -> str:
     try:
         found = safe_url_string(without_user(url.partition("#")[0]))
         check_host(host_of(found))
-        identity(found)
+        site_name(identity(found))  # the port, too, is one that can be
     except ValueError:  # UnicodeError, too
         return ""
     return found if found.isascii() else ""
