@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +19,7 @@ from tplspider.stripping.folder_pools import FolderPools
 from tplspider.stripping.listing import Listing
 from tplspider.stripping.rows import COLUMNS, columns, wanted_fields
 from tplspider.stripping.saved_page import LARGEST
-from tplspider.stripping.strip_folder import StripOptions, look_through
+from tplspider.stripping.strip_folder import FolderStripper, StripOptions, look_through
 from tplspider.stripping.walk import list_files
 
 if TYPE_CHECKING:
@@ -275,3 +277,27 @@ def test_the_pool_is_what_all_pages_make(
         merged = FolderPools(folder, listing, addresses, store=store, most=most).of("example.org")
     assert found == Pool(own, most=most).pages
     assert merged == Pool([*store.load("example.org"), *own], most=most).pages
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_folder(tmp_path: Path) -> None:
+    """What Python holds at most, ten times as many files; SQLite has a cache of four megabytes."""
+    few, many = (tmp_path / f"{size}.example.org" for size in (1_500, 15_000))
+    peaks = []
+    strip(save_site(tmp_path / "warm", 5))  # tables that are made once
+    for folder in (few, many):
+        for number in range(int(folder.stem.partition(".")[0])):
+            path = folder / str(number % 100) / f"{number}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        save_site(folder, 40)
+        addresses = FileAddresses(folder)
+        tracemalloc.start()
+        with Listing() as listing:
+            list_files(folder, listing)
+            look_through(folder, listing, addresses)
+            stripper = FolderStripper(folder, listing, addresses, StripOptions(workers=0))
+            asyncio.run(stripper.strip(lambda _: None))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 200_000
