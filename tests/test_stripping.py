@@ -273,8 +273,12 @@ def test_the_pool_is_what_all_pages_make(
     with Listing() as listing:
         list_files(folder, listing)
         look_through(folder, listing, addresses)
-        found = FolderPools(folder, listing, addresses, most=most).of("example.org")
-        merged = FolderPools(folder, listing, addresses, store=store, most=most).of("example.org")
+        plain = FolderPools(folder, listing, addresses, most=most)
+        with_store = FolderPools(folder, listing, addresses, store=store, most=most)
+        found = asyncio.run(plain.of("example.org"))
+        merged = asyncio.run(with_store.of("example.org"))
+        digests = {page.digest for batch in listing.in_order() for page in batch}
+    assert digests == {page.digest for page in own}
     assert found == Pool(own, most=most).pages
     assert merged == Pool([*store.load("example.org"), *own], most=most).pages
 

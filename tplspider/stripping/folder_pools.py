@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import OrderedDict
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import POOL, Pool, PooledPage
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 64_000_000  # of packed pages, in all pools together
 _MOST_SITES = 50  # paths are in order, so that the pages of a site mostly come together
+
+
+def digest_of(html: str) -> bytes:
+    """The digest that a page with this HTML has in a pool."""
+    return blake2b(html.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def read_listed(folder: Path, listed: Listed, addresses: FileAddresses) -> tuple[PooledPage, int]:
@@ -54,11 +61,11 @@ class FolderPools:
         self._pools: OrderedDict[str, Pool] = OrderedDict()  # the last used comes last
         self._bytes = 0
 
-    def of(self, site: str) -> tuple[PooledPage, ...]:
-        """The pages of the pool of a site."""
+    async def of(self, site: str) -> tuple[PooledPage, ...]:
+        """The pages of the pool of a site; one at a time may ask for them."""
         pool = self._pools.get(site)
         if pool is None:
-            pool = self._pools[site] = self._read(site)
+            pool = self._pools[site] = await self._read(site)
             self._bytes += pool.size
         self._pools.move_to_end(site)
         while len(self._pools) > 1 and (
@@ -67,7 +74,7 @@ class FolderPools:
             self._bytes -= self._pools.popitem(last=False)[1].size
         return pool.pages
 
-    def _read(self, site: str) -> Pool:
+    async def _read(self, site: str) -> Pool:
         store = self._store if site else None  # not of addresses that nobody can parse
         pool = Pool(store.load(site) if store else (), most=self._most)
         changed = False
@@ -78,6 +85,7 @@ class FolderPools:
                 continue  # ten thousand copies need not be read
             try:
                 page, _ = read_listed(self._folder, listed, self._addresses)
+                await asyncio.sleep(0)  # there may be many: others have their turn
             except PlainFileError:
                 continue  # gone meanwhile: the next takes its place
             changed |= pool.add(page)

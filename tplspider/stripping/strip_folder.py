@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from tplspider.extraction import MEGABYTES, SECONDS
 from tplspider.extraction.errors import ExtractionError
 from tplspider.extraction.strip_workers import StripWorkers
-from tplspider.pools.pool import digest_of, page_identity, page_site, place_of
-from tplspider.stripping.folder_pools import FolderPools, read_listed
+from tplspider.pools.pool import page_identity, page_site, place_of
+from tplspider.stripping.folder_pools import FolderPools, digest_of, read_listed
 from tplspider.stripping.outcomes import PAGE, outcome_of
 from tplspider.stripping.plain_file import PlainFileError
 from tplspider.stripping.rows import COLUMNS, Row, make_row, shown_path, wanted_fields
 from tplspider.stripping.saved_page import read_saved_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from tplspider.pools.pool import PooledPage
@@ -120,7 +120,7 @@ class FolderStripper:
         most, size = _AHEAD * max(options.workers, 1), 0
         workers.start()
         try:
-            for each in self._begin_all(workers, pools):
+            async for each in self._begin_all(workers, pools):
                 waiting.append(each)
                 size += each.size
                 while waiting and (
@@ -139,7 +139,9 @@ class FolderStripper:
                     each.row.cancel()
             await workers.close()
 
-    def _begin_all(self, workers: StripWorkers, pools: FolderPools) -> Iterator[_Waiting]:
+    async def _begin_all(
+        self, workers: StripWorkers, pools: FolderPools
+    ) -> AsyncIterator[_Waiting]:
         for batch in self.listing.in_order():
             for listed in batch:
                 url = listed.url or self.addresses.of(listed.path)
@@ -150,7 +152,7 @@ class FolderStripper:
                     except PlainFileError as error:
                         outcome = error.outcome  # it was a page a moment ago
                     else:
-                        pool = pools.of(listed.site)
+                        pool = await pools.of(listed.site)
                         work = self._strip(workers, listed, page, pool)
                         yield _Waiting(asyncio.ensure_future(work), size)
                         continue
