@@ -156,12 +156,12 @@ def test_hostile_manifests(tmp_path: Path, rows: object) -> None:
 def test_files_that_only_look_like_manifests(tmp_path: Path, text: str) -> None:
     path = tmp_path / "manifest.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    assert [*read_manifest(path)] == []
+    assert [*read_manifest(str(path))] == []
     path.write_bytes(b" " * 9_000_000 + b'[{"file": "a", "url": "http://x.example/"}]')
-    assert [*read_manifest(path)] == []
+    assert [*read_manifest(str(path))] == []
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert [*read_manifest(path)] == []
+    assert [*read_manifest(str(path))] == []
 
 
 def test_odd_rows_spoil_nothing(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_odd_rows_spoil_nothing(tmp_path: Path) -> None:
     ]
     path.write_text(json.dumps(rows))
     url = "https://example.org/a%CC%81?q=%C3%A9"
-    assert [*read_manifest(path)][:5] == [
+    assert [*read_manifest(str(path))][:5] == [
         (b"1.html", url, ""),
         (b"2.html", url, "iso8859-1"),
         (b"3.html", url, ""),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import POOL, Pool, PooledPage
-from tplspider.stripping.plain_file import PlainFileError
+from tplspider.stripping.plain_file import PlainFileError, file_of
 from tplspider.stripping.saved_page import read_saved_page
 
 if TYPE_CHECKING:
@@ -33,8 +32,9 @@ def read_listed(folder: Path, listed: Listed, addresses: FileAddresses) -> tuple
 
     PlainFileError if it is not a page any more.
     """
-    path = folder / os.fsdecode(listed.path)
-    page = read_saved_page(path, listed.path.rpartition(b"/")[2], listed.encoding)
+    page = read_saved_page(
+        file_of(folder, listed.path), listed.path.rpartition(b"/")[2], listed.encoding
+    )
     return PooledPage.of(listed.url or addresses.of(listed.path), page.html), len(page.html)
 
 

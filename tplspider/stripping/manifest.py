@@ -15,7 +15,6 @@ from tplspider.web.site import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 MANIFEST = b"manifest.json"
 _LARGEST = 8_000_000  # bytes; one of ours has 300 for each page
@@ -23,7 +22,7 @@ _LONGEST_NAME = 255
 LONGEST_URL = 8000  # characters
 
 
-def read_manifest(path: Path) -> Iterator[tuple[bytes, str, str]]:
+def read_manifest(path: str) -> Iterator[tuple[bytes, str, str]]:
     """The names of files, with their addresses and encodings; rows that are out of form are not.
 
     A name is that of a file beside the manifest. Addresses are without user and password.

@@ -36,7 +36,12 @@ class PlainFileError(Exception):
         self.outcome = outcome
 
 
-def read_plain_file(path: Path, largest: int) -> bytes:
+def file_of(folder: Path, path: bytes) -> str:
+    """The file at a path in a folder: without pathlib, which keeps a table of all names it met."""
+    return f"{folder}{os.sep}{os.fsdecode(path)}"
+
+
+def read_plain_file(path: str, largest: int) -> bytes:
     """What a plain file of at most *largest* bytes holds; PlainFileError for any other."""
     try:
         opened = os.open(path, _FLAGS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from mimetypes import MimeTypes
-from typing import TYPE_CHECKING
 
 from tplspider.stripping.addresses import mirrored_address, without_query
 from tplspider.stripping.outcomes import EMPTY, UNREADABLE
@@ -13,9 +12,6 @@ from tplspider.stripping.plain_file import PlainFileError, read_plain_file
 from tplspider.web.answers import BAD_RESPONSE
 from tplspider.web.page_faults import page_fault
 from tplspider.web.web_page import SNIFFED, WebPage, is_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LARGEST = 10 * 1024 * 1024  # bytes, as what is loaded in a crawl by default
 _TYPES = MimeTypes()  # Python's own list, the same on every machine
@@ -40,7 +36,7 @@ class SavedPage:
     mirrored: str
 
 
-def read_saved_page(path: Path, name: bytes, encoding: str = "") -> SavedPage:
+def read_saved_page(path: str, name: bytes, encoding: str = "") -> SavedPage:
     """The page in a file of that *name*; PlainFileError says why there is none.
 
     There were headers once, and nobody kept them: what it is goes by its name and by its first

@@ -7,7 +7,6 @@ each is compared with the pool of its whole site, whatever order they come in.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from tplspider.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import page_identity, page_site, place_of
 from tplspider.stripping.folder_pools import FolderPools, digest_of, read_listed
 from tplspider.stripping.outcomes import PAGE, outcome_of
-from tplspider.stripping.plain_file import PlainFileError
+from tplspider.stripping.plain_file import PlainFileError, file_of
 from tplspider.stripping.rows import COLUMNS, Row, make_row, shown_path, wanted_fields
 from tplspider.stripping.saved_page import read_saved_page
 
@@ -65,9 +64,9 @@ def look_through(
 
 
 def _look(folder: Path, listed: Listed, addresses: FileAddresses) -> Listed:
-    path, name = folder / os.fsdecode(listed.path), listed.path.rpartition(b"/")[2]
+    name = listed.path.rpartition(b"/")[2]
     try:
-        page = read_saved_page(path, name, listed.encoding)
+        page = read_saved_page(file_of(folder, listed.path), name, listed.encoding)
     except PlainFileError as error:
         return replace(listed, outcome=error.outcome)
     known = listed.url or page.mirrored

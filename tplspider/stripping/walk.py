@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tplspider.stripping.manifest import MANIFEST, read_manifest
 from tplspider.stripping.outcomes import LINK, SPECIAL, UNREADABLE
+from tplspider.stripping.plain_file import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
 
     from tplspider.stripping.listing import Listing
 
@@ -40,7 +41,7 @@ def list_files(
         found: list[tuple[bytes, str]] = []
         has_manifest = False
         try:
-            with os.scandir(folder / os.fsdecode(path)) as entries:
+            with os.scandir(file_of(folder, path)) as entries:
                 for entry in entries:
                     name = os.fsencode(entry.name)
                     inside = path + b"/" + name if path else name
@@ -97,6 +98,6 @@ def _is_one_of(entry: os.DirEntry[str], inodes: Collection[Inode]) -> bool:
 
 
 def _addresses(folder: Path, path: bytes) -> Iterator[tuple[bytes, str, str]]:
-    place = Path(folder, os.fsdecode(path), os.fsdecode(MANIFEST))
-    for name, url, encoding in read_manifest(place):
-        yield (path + b"/" + name if path else name), url, encoding
+    inside = path + b"/" if path else b""
+    for name, url, encoding in read_manifest(file_of(folder, inside + MANIFEST)):
+        yield inside + name, url, encoding
