@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tplspider.stripping.addresses import FileAddresses
     from tplspider.stripping.listing import Listed, Listing
 
-_AHEAD = 16  # pages in flight for each worker: rows wait for those before them
+_AHEAD, _MOST_AHEAD = 16, 400  # pages in flight for each worker, and in all: rows wait in order
 _AHEAD_LETTERS = 50_000_000  # of these pages: their texts wait, too
 
 
@@ -116,7 +116,7 @@ class FolderStripper:
         )
         pools = FolderPools(self.folder, self.listing, self.addresses, store=options.store)
         waiting: deque[_Waiting] = deque()
-        most, size = _AHEAD * max(options.workers, 1), 0
+        most, size = min(_AHEAD * max(options.workers, 1), _MOST_AHEAD), 0
         workers.start()
         try:
             async for each in self._begin_all(workers, pools):
