@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 import tplspider
 from tests.support.crawls import PROJECT, SITES
 from tests.support.other_project import Project, build, make_project, readme_lines
+from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
 from tests.support.summaries import random_summary
 from tests.support.template_site import CONTENT, pages_of, routes_of
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
-COMMANDS |= {"tplspider.commands.queue"}
+COMMANDS |= {"tplspider.commands.queue", "tplspider.commands.strip"}
 COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
@@ -117,7 +118,7 @@ def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str)
 
 def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
     inside, outside = (one.run(settings={}).stdout for one in (project, nowhere))
-    for name in ("demo", "report", "table1", "template"):
+    for name in ("demo", "report", "strip", "table1", "template"):
         assert f"\n  {name} " in inside
         assert f"\n  {name} " in outside
     assert "  crawl         Run a spider of the current project, by name\n" in inside
@@ -174,6 +175,21 @@ def test_a_report_outside_of_projects(nowhere: Project) -> None:
     assert (done.code, done.stdout, done.log) == (0, "report.html\n", "")
     page = (nowhere.folder / "report.html").read_text("utf-8")
     assert "2 pages very likely share" in page
+
+
+@pytest.mark.parametrize("place", ["project", "nowhere"])
+def test_a_folder_is_stripped_anywhere(project: Project, nowhere: Project, place: str) -> None:
+    """By settings of ours alone: a project's pipelines and feeds are for its crawls."""
+    where = project if place == "project" else nowhere
+    save_site(where.folder / "mirror", 4)
+    if place == "project":
+        project.set(SPOILERS)
+        project.write("other/pipelines.py", PICKY)
+    done = where.run("strip", "mirror", "-O", "rows.jl", settings={})
+    assert (done.code, done.stdout, done.log) == (0, "", "4 files: 4 page\n")
+    rows = [json.loads(line) for line in (where.folder / "rows.jl").read_text().splitlines()]
+    assert [row["main_text"] for row in rows] == [own_text(number) for number in range(4)]
+    assert not (where.folder / "precious.json").exists()
 
 
 def test_table_1_outside_of_projects(nowhere: Project) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from tplspider.pools.pool import page_site
 from tplspider.search.ends import POOL
 from tplspider.web.addresses import identity
 from tplspider.web.answers import BAD_INPUT, CRASHED, NO_LINKS
+from tplspider.web.safe_text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
-
-# Characters that XML 1.0 cannot hold (https://www.w3.org/TR/xml/#charsets), among them the lone
-# surrogates that UTF-8 cannot encode.
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class CleanTextPipeline:
@@ -157,7 +153,7 @@ def _similarity_fault(similarity: float) -> str:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _NO_XML.sub("", value)
+        return storable(value)
     if isinstance(value, list):
         return [_clean(entry) for entry in value]
     if isinstance(value, dict):

@@ -10,16 +10,27 @@ from __future__ import annotations
 import logging
 import os
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tqdm import tqdm
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from tplspider.crawl.batch.standing import Standing
-
 _COLUMNS = 80  # of a terminal that does not tell
+
+
+class Drawn(Protocol):
+    """Figures that can be shown: how far something is, and a line of text for so many columns."""
+
+    @property
+    def done(self) -> int: ...
+
+    @property
+    def total(self) -> int | None: ...
+
+    def bar(self, columns: int) -> str:
+        """The text, with a field ``{bar:12}`` for the bar."""
 
 
 class _Line(tqdm):  # type: ignore[type-arg]  # of nothing: it is not iterated over
@@ -50,7 +61,7 @@ class TerminalBar:
             self._open.append(self)
             _lead_log(stream)
 
-    def draw(self, standing: Standing) -> None:
+    def draw(self, standing: Drawn) -> None:
         """Show the figures, unless they are shown already."""
         if not self.is_open:
             return
@@ -62,7 +73,7 @@ class TerminalBar:
             self.is_open = False
             self._let_go()
 
-    def _draw(self, standing: Standing) -> None:
+    def _draw(self, standing: Drawn) -> None:
         columns = _columns_of(self._stream)
         text = standing.bar(columns)
         if columns != self._columns:

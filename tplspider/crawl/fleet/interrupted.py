@@ -1,4 +1,4 @@
-"""Ctrl-C in a command that waits for Redis: it ends, whatever it waits for."""
+"""Ctrl-C in a command that waits for something: it ends, whatever that is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterable
     from typing import Any
 
 T = TypeVar("T")
@@ -16,8 +16,10 @@ T = TypeVar("T")
 _AGAIN = 0.2  # seconds
 
 
-def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
-    """What *work* gives; KeyboardInterrupt if Ctrl-C ended it.
+def run_until_interrupted(
+    work: Coroutine[Any, Any, T], signals: Iterable[signal.Signals] = (signal.SIGINT,)
+) -> T:
+    """What *work* gives; KeyboardInterrupt if Ctrl-C ended it, or another of these *signals*.
 
     A task that is cancelled once may not notice: in Python 3.11 the end of a timeout can swallow
     it. So it is told until it listens.
@@ -32,7 +34,8 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
                 loop.call_later(_AGAIN, stop)
 
         with suppress(NotImplementedError):  # Windows: then asyncio's own way has to do
-            loop.add_signal_handler(signal.SIGINT, stop)
+            for each in signals:
+                loop.add_signal_handler(each, stop)
         return await task
 
     try:

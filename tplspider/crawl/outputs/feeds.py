@@ -23,6 +23,7 @@ from tplspider.crawl.outputs.report_place import check_report, report_place
 from tplspider.crawl.outputs.resumable import check_resumable
 from tplspider.crawl.outputs.saved_folder import check_contents
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.web.safe_text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OURS = (TemplateCandidate, CandidateSearch, PageTemplate)
-# What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -199,9 +198,7 @@ class CandidateCsvItemExporter(CsvItemExporter):
         if isinstance(value, (list, dict)):
             return json.dumps(value, ensure_ascii=False)
         value = super().serialize_field(field, name, value)
-        if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-            return f"'{value}"
-        return value
+        return safe_cell(value) if isinstance(value, str) else value
 
     def export_item(self, item: Any) -> None:
         if isinstance(item, OURS):

@@ -1,0 +1,61 @@
+"""``scrapy strip``: the pages of a folder without their templates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    """Reads a folder of saved pages and writes a row for each file.
+
+    Nothing is crawled, and it needs no project.
+    """
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        return "DIR -O FILE [options]"
+
+    def short_desc(self) -> str:
+        return "Take the templates off the pages of a folder"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument_group(title="Strip").add_argument
+        add(
+            "-O",
+            dest="rows",
+            metavar="FILE",
+            help="a file for the rows, .jl, .json or .csv, which is overwritten (-:jl and the like"
+            " for standard output)",
+        )
+        add("--markdown", action="store_true", help="add the column main_markdown")
+        add("--html", action="store_true", help="add the column main_html")
+        add(
+            "--base-url",
+            metavar="URL",
+            help="the address of the folder, for pages of which nothing else tells where they are"
+            " from",
+        )
+        add("--pool", metavar="DIR", help="use the pools of pages in this folder, and keep them")
+        add("--workers", metavar="N", help="how many processes to use (default one for each core)")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        # Here and not above: every scrapy command imports this module.
+        from tplspider.crawl.exit_status import refuse
+        from tplspider.crawl.harmless_log import guard_log
+        from tplspider.crawl.strip.plan import plan_strip
+        from tplspider.crawl.strip.run import run_strip
+
+        assert self.settings is not None
+        guard_log()
+        try:
+            plan = plan_strip(args, opts, self.settings)
+            self.exitcode = run_strip(plan, self.settings.getfloat("LOGSTATS_INTERVAL"))
+        except ValueError as error:
+            refuse("strip", error, self.settings)

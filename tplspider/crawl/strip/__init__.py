@@ -1,0 +1,1 @@
+"""What ``scrapy strip`` is told and tells: options, progress, the output, the exit status."""

@@ -1,0 +1,159 @@
+"""What ``scrapy strip`` is to do, worked out and checked before anything is read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tplspider.crawl.arguments import check_url, feed_format
+from tplspider.crawl.config import Config, check_names
+from tplspider.crawl.outputs.check import check_outputs, try_output
+from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_path
+from tplspider.crawl.outputs.plan import Output
+from tplspider.crawl.outputs.trial import try_folder
+from tplspider.stripping.row_file import FORMATS
+from tplspider.stripping.rows import columns
+from tplspider.stripping.strip_folder import StripOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import BaseSettings
+
+    from tplspider.pools.site_pools import PoolStore
+    from tplspider.stripping.walk import Inode
+
+
+@dataclass(frozen=True)
+class StripPlan:
+    """A folder, and where its rows go; *output* is None for standard output."""
+
+    folder: Path
+    output: Path | None
+    format: str
+    base_url: str
+    options: StripOptions
+    pool: Path | None = None
+
+    @property
+    def output_name(self) -> str:
+        """For people."""
+        return str(self.output) if self.output else "standard output"
+
+    def inodes(self) -> set[Inode]:
+        """What is in no row, should it be in the folder: the output, and the folder of pools."""
+        found = [_inode(path) for path in (self.output, self.pool) if path]
+        if self.output is None:
+            try:
+                stdout = os.fstat(sys.stdout.fileno())
+            except (AttributeError, OSError, ValueError):  # closed, or not a file of the system
+                return {each for each in found if each}
+            found.append((stdout.st_dev, stdout.st_ino))
+        return {each for each in found if each}
+
+
+def plan_strip(args: list[str], opts: argparse.Namespace, settings: BaseSettings) -> StripPlan:
+    """The plan for the arguments of a command; ValueError, in one line, if they will not do."""
+    if unknown := [arg for arg in args if arg.startswith("-")]:
+        guess = ": did you mean -O?" if unknown[0].startswith("-o") else ""
+        hint = "" if guess else f" (a folder of that name is ./{unknown[0]})"
+        raise ValueError(f"unknown option {unknown[0]!r}{guess}{hint}")
+    if len(args) != 1 or not opts.rows:
+        raise ValueError("give one folder, and -O FILE for its rows")
+    check_names(settings)
+    config = Config.of(settings)
+    folder = _folder(args[0])
+    output, ending = _output(opts.rows, settings)
+    if opts.markdown:
+        _check_markdown()
+    options = StripOptions(
+        columns=columns(markdown=opts.markdown, html=opts.html),
+        workers=_workers(opts.workers, config, settings),
+        seconds=config.extract_seconds,
+        megabytes=config.extract_mb,
+        store=_open_store(opts.pool) if opts.pool else None,
+    )
+    pool = Path(opts.pool) if opts.pool else None
+    return StripPlan(folder, output, ending, _base_url(opts.base_url or ""), options, pool)
+
+
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    try:
+        if not folder.is_dir():
+            why = "it is not a folder" if folder.exists() else "there is no such folder"
+            raise ValueError(f"{name!r}: {why}")
+        with os.scandir(folder):
+            return folder
+    except OSError as error:
+        raise ValueError(f"{name!r}: cannot be read ({error.strerror or error})") from None
+
+
+def _output(name: str, settings: BaseSettings) -> tuple[Path | None, str]:
+    label = f"-O {name!r}"
+    ending = feed_format(name)
+    if ending not in FORMATS:
+        raise ValueError(
+            f"{label}: expected a file that ends in one of {FORMATS},"
+            " or -:jl and the like for standard output"
+        )
+    is_printed = name.startswith("-:")
+    path = None if is_printed else final_path(local_path(label, name))
+    output = Output(label, STANDARD_OUTPUT if path is None else str(path), (path,) if path else ())
+    check_outputs([output], None, log=settings.get("LOG_FILE") or "")
+    return path, ending
+
+
+def _base_url(given: str) -> str:
+    if not given:
+        return ""
+    try:
+        url = check_url(given)
+    except ValueError as error:
+        raise ValueError(f"--base-url: {error}") from None
+    parts = urlsplit(url)
+    if parts.query or parts.fragment:
+        raise ValueError(f"--base-url {given!r}: expected the address of a folder, without ? and #")
+    return url
+
+
+def _workers(given: str | None, config: Config, settings: BaseSettings) -> int:
+    if given is not None:
+        if not (given.isascii() and given.isdecimal() and len(given) < 5):
+            raise ValueError(f"--workers {given!r}: expected a whole number, 0 or more")
+        return int(given)
+    if settings.get("TPLSPIDER_EXTRACT_WORKERS") is not None:
+        return config.extract_workers
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_markdown() -> None:
+    try:
+        import_module("tplspider.template.markdown").check_markdown()
+    except ImportError as error:
+        raise ValueError(f"--markdown: {error}") from None
+
+
+def _open_store(name: str) -> PoolStore:
+    """The pools of a folder, which is made if it is missing."""
+    try_output(f"--pool {name!r}: cannot write to this folder", lambda: try_folder(Path(name)))
+    try:
+        store: PoolStore = import_module("tplspider.pools.pool_folder").PoolFolder(name)
+    except ImportError as error:
+        raise ValueError(f"--pool: {error}") from None
+    return store
+
+
+def _inode(path: Path) -> Inode | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
