@@ -63,13 +63,24 @@ def lead_output_through(crawler: Crawler, after: Callable[[Request], object]) ->
     scraper.handle_spider_output_async = handle  # type: ignore[method-assign]  # no signal
 
 
-async def process_item(crawler: Crawler, item: object) -> None:
+async def process_item(crawler: Crawler, item: object, response: Response | None = None) -> None:
     """Send an item through the pipelines and to the feeds, although no callback gives it.
 
     When this returns, the item is written. Otherwise only callbacks can give items, and none is
     called any more when a crawl is ended.
     """
-    await crawler.engine.scraper.start_itemproc_async(item, response=None)
+    await crawler.engine.scraper.start_itemproc_async(item, response=response)
+
+
+def look_again(crawler: Crawler) -> None:
+    """Have the engine find out soon whether the spider is idle.
+
+    It does so when a request is done, and else every five seconds: nothing tells it that an item
+    that no callback gave has been dealt with.
+    """
+    engine = crawler.engine
+    if (slot := engine._slot) is not None and slot.closing is None:  # noqa: SLF001 - as said
+        slot.nextcall.schedule()
 
 
 def is_open(crawler: Crawler) -> bool:
