@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl
 from tests.support.other_project import NAME, Project
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 

@@ -88,7 +88,7 @@ class Command(CrawlCommand):
             custom = process.spider_loader.load(*self._args[:1]).custom_settings or {}
         except Exception:  # noqa: BLE001 - as above
             return
-        if {**process.settings, **custom}.get("TPLSPIDER_FIELDS"):
+        if custom.get("TPLSPIDER_FIELDS") or process.settings.get("TPLSPIDER_FIELDS"):
             from tplspider.crawl.exit_status import refuse
             from tplspider.crawl.fields.field_settings import FieldSettings
 

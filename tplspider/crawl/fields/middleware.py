@@ -72,8 +72,6 @@ class FieldsMiddleware:
         self._room = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
         self._end: asyncio.Task[None] | None = None
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(self.spider_idle, signal=signals.spider_idle)
-        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self | Refusal:
@@ -90,6 +88,8 @@ class FieldsMiddleware:
         if not is_asyncio_available():
             logger.error("TPLSPIDER_FIELDS needs an asyncio reactor, Scrapy's default")
             raise CloseSpider(REFUSED)
+        self.crawler.signals.connect(self.spider_idle, signal=signals.spider_idle)
+        self.crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         lead_close_through(self.crawler, self._finish)
 
     async def process_spider_output(
@@ -162,6 +162,8 @@ class FieldsMiddleware:
 
     async def _give_out_all(self) -> None:
         try:
+            # What is under way goes on, but nothing is begun: else there would be items for ever.
+            self.crawler.engine.pause()
             self._held.over = True
             self._held.flush()
             await self._delivery.hurry(self._settings.extract_seconds)
