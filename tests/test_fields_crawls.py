@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -136,17 +137,23 @@ class Ending(Plain):
     def page(self, response):
         self.many += 1
         yield from super().page(response)
-        if self.many in (30, 31):
-            raise CloseSpider("enough")
+        if self.many >= 30:
+            self.logger.info("CLOSES as enough%d", self.many)
+            raise CloseSpider(f"enough{self.many}")
 """
 
 
-def test_two_who_close_the_spider(project: FieldProject, slow_three: list[FixtureServer]) -> None:
-    """The second does not overtake the first, which waits for what is held back."""
+def test_several_who_close_the_spider(
+    project: FieldProject, slow_three: list[FixtureServer]
+) -> None:
+    """The others do not overtake the first, which waits for what is held back."""
     project.spider(ENDING)
     done = project.crawl("ending", sites_argument(slow_three))
-    assert done.finish_reason == "enough"
-    assert len(project.rows) >= 31
+    reasons = re.findall(r"CLOSES as (\w+)", done.log)
+    assert done.finish_reason == reasons[0]
+    assert len(reasons) > 1
+    assert done.log.count("Closing spider (") == 1
+    assert len(project.rows) >= 31  # of those under way some came after the first had closed it
     check_rows(done, project.rows, slow_three)
 
 
@@ -180,7 +187,7 @@ def test_a_worker_that_is_killed_costs_one_page(
     assert len(rows) == 180
     without = [row["url"] for row in rows if "text" not in row]
     assert len(without) <= 1
-    assert done.log.count("cannot be had: ") == len(without)
+    assert done.log.count("cannot be compared, ") == len(without)
     assert int(done.stats.get("tplspider/fields/failed", 0)) == len(without)
     assert {url: sorted(urls) for url, urls in met(done).items()} == {
         server.url: sorted(row["url"] for row in rows if server.url in row["url"])
@@ -395,10 +402,7 @@ def test_a_reactor_of_another_kind(project: FieldProject, three: list[FixtureSer
     ("value", "line"),
     [
         ('{"text": "mian_text"}', "text is to be 'mian_text': did you mean main_text?"),
-        ('{"text": "search_id"}', "text is to be 'search_id': expected one of members, "),
-        ('["text"]', "expected item fields and what goes in"),
         ("text", "expected item fields and what goes in"),
-        ('{"": "title"}', "'' is not the name of an item field"),
     ],
 )
 @pytest.mark.parametrize("way", ["setting", "spider"])
@@ -511,6 +515,82 @@ def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
     assert done.log.count("RuntimeError: a six") == 3 * 2
     assert re.search(r"'item_dropped_count': 6\b", done.log)
     assert "MOST 5" in done.stdout
+
+
+def test_a_signal_behind_a_slow_pipeline(
+    project: FieldProject, slow_three: list[FixtureServer]
+) -> None:
+    project.write("other/pipelines.py", PIPELINES)
+    project.set('ITEM_PIPELINES = {"other.pipelines.Slow": 1}\nCONCURRENT_ITEMS = 2')
+    running = project.start("plain", sites_argument(slow_three))
+    running.wait_for("MET", 30)
+    done = running.end(signal.SIGINT)
+    assert done.finish_reason == "shutdown"
+    check_rows(done, project.rows, slow_three)
+
+
+FED = """
+from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider
+from .plain import Plain
+
+
+class Fed(Plain):
+    name = "fed"
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.later, spider.start_urls = spider.start_urls[1:], spider.start_urls[:1]
+        crawler.signals.connect(spider.feed, signals.spider_idle)
+        return spider
+
+    def feed(self):
+        if self.later:
+            self.crawler.engine.crawl(Request(self.later.pop(0)))
+            raise DontCloseSpider
+"""
+
+
+def test_a_spider_that_is_fed_when_it_is_idle(project: FieldProject, serve: Serve) -> None:
+    """Each time all is given out, and then it goes on; no item waits for the next site."""
+    project.spider(FED)
+    servers = [serve("menu", site_routes(f"site{n}", 6)) for n in range(3)]
+    start = time.monotonic()
+    done = project.crawl("fed", sites_argument(servers))
+    assert time.monotonic() - start < 40
+    assert len(project.rows) == 18
+    check_rows(done, project.rows, servers)
+    assert int(done.stats["tplspider/fields/held_max"]) < 12
+
+
+IN_ONE_PROCESS = """
+from scrapy.crawler import {process}
+from scrapy.utils.project import get_project_settings
+
+process = {process}(get_project_settings())
+for name, site in {sites}:
+    process.settings["FEEDS"].clear()
+    crawler = process.create_crawler("plain")
+    crawler.settings.set("FEEDS", {{name: {{"format": "jl"}}}}, "cmdline")
+    process.crawl(crawler, sites=site)
+process.start()
+"""
+
+
+@pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
+def test_two_crawls_in_one_process(
+    project: FieldProject, three: list[FixtureServer], process: str
+) -> None:
+    sites = [(f"{n}.jl", server.url + "/") for n, server in enumerate(three[:2])]
+    project.set(f"TPLSPIDER_FIELDS = {FIELDS}\nHTTPPROXY_ENABLED = False\nLOG_LEVEL = 'INFO'")
+    project.write("both.py", IN_ONE_PROCESS.format(process=process, sites=sites))
+    done = project.python("both.py")
+    assert done.code == 0, done.log
+    lines = [(project.folder / name).read_text().splitlines() for name, _ in sites]
+    rows = [json.loads(line) for line in lines[0] + lines[1]]
+    assert [len(found) for found in lines] == [PAGES, PAGES]
+    check_rows(done, rows, three)
 
 
 MANY_ITEMS = """

@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 _PREFIX = "tplspider/fields/"
 # Those that are not 0 are told at the end, in these words.
 _WORDS = {
-    "without_evidence": "{} pages had nothing in common with others of their sites",
-    "given_out_early": "{} pages were not held back for as long as their pools would have needed",
-    "failed": "{} pages could not be compared",
-    "undeclared": "{} items do not declare the fields",
-    "refused": "{} items did not take the values",
-    "passed_by": "{} items were not of HTML pages",
+    "without_evidence": "pages that have nothing in common with others of their sites",
+    "given_out_early": "pages given out before their pools were ready",
+    "failed": "pages that could not be compared",
+    "undeclared": "items that do not declare the fields",
+    "refused": "items that did not take the values",
+    "passed_by": "items that are not of HTML pages",
 }
 
 
@@ -52,7 +52,7 @@ class FieldsAccount:
     def failed(self, url: str, error: BaseException) -> None:
         """A page could not be compared: its items go without."""
         self.count("failed")
-        logger.warning("Without its template %s cannot be had: %s", url, error)
+        logger.warning("%s cannot be compared, its items go without the fields: %s", url, error)
 
     def undeclared(self, kind: type, names: Iterable[str]) -> None:
         """An item goes on unchanged, because its class does not have the fields."""
@@ -84,7 +84,7 @@ class FieldsAccount:
             self._stats.get_value(f"{_PREFIX}items", 0),
             self._stats.get_value(f"{_PREFIX}pages", 0),
             self._stats.get_value(f"{_PREFIX}held_max", 0),
-            "".join("; " + _WORDS[name].format(value) for name, value in figures.items() if value),
+            "".join(f"; {_WORDS[name]}: {value}" for name, value in figures.items() if value),
         )
 
     def _is_new(self, kind: type) -> bool:

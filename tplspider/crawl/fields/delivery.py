@@ -37,9 +37,10 @@ class ItemPage:
     *response* stands in for the response of the page: it is the same without its body.
     """
 
+    url: str
     site: str
-    shelved: ShelvedPage
     response: Response | None
+    shelved: ShelvedPage | None = None  # for as long as it is not compared
     found: asyncio.Future[PageTemplate | None] | None = None
     pending: AwaitedCount = field(default_factory=AwaitedCount)  # items that are not out
 
@@ -103,21 +104,21 @@ class Delivery:
         pool: Sequence[PooledPage],
     ) -> None:
         found = None
-        url = page.shelved.page.url
         try:
             async with asyncio.timeout(None) as limit:
                 self._limits.add(limit)
                 try:
                     async with self._turns:
-                        source = self._shelf.take(page.shelved)
+                        assert page.shelved is not None
+                        source, page.shelved = self._shelf.take(page.shelved), None
                         found = await self._workers.strip(page.site, source, pool)
                 finally:
                     self._limits.discard(limit)
             self._account.stripped(found)
         except TimeoutError:
-            self._account.failed(url, TimeoutError("there was no more time for it"))
+            self._account.failed(page.url, TimeoutError("there was no more time for it"))
         except Exception as error:  # noqa: BLE001 - whatever it is, it costs one page
-            self._account.failed(url, error)
+            self._account.failed(page.url, error)
         finally:
             if not result.done():
                 result.set_result(found)
@@ -138,7 +139,7 @@ class Delivery:
                 item = self._filled(item, found)
             await process_item(self._crawler, item, page.response)
         except Exception as error:  # noqa: BLE001 - of somebody's signal handler, say: not a reason to stop
-            logger.error("An item of %s is lost: %s", page.shelved.page.url, one_line(error))  # noqa: TRY400 - in a line
+            logger.error("An item of %s is lost: %s", page.url, one_line(error))  # noqa: TRY400 - in a line
         finally:
             self._places.release()
             page.pending.remove()

@@ -60,15 +60,13 @@ class HeldItems:
         return len(self._met)
 
     def take(self, item: Any, response: Response) -> ItemPage:
-        """Take in the first item of a page, and the page.
-
-        Raises LookupError or UnicodeError if the page cannot be read.
-        """
+        """Take in the first item of a page, and the page; raises whatever is wrong with it."""
         packed = _packed(response)
-        shelved = self._shelf.put(packed)
-        page = ItemPage(page_site(packed.url), shelved, _without_body(response))
+        page = ItemPage(packed.url, page_site(packed.url), _without_body(response))
+        released = self._add(packed, page)
+        page.shelved = self._shelf.put(packed)
         self._hold(item, page)
-        self._add(packed, page)
+        self._release(released, page.site)
         self._keep_bounds()
         return page
 
@@ -83,7 +81,8 @@ class HeldItems:
 
     def learn(self, response: Response) -> None:
         """Take in a page without items: it tells about others."""
-        self._add(_packed(response), None)
+        packed = _packed(response)
+        self._release(self._add(packed, None), page_site(packed.url))
 
     def flush(self) -> None:
         """Give out all that is held back."""
@@ -95,10 +94,9 @@ class HeldItems:
             self._watch.cancel()
         self._pools.save()
 
-    def _add(self, packed: PooledPage, page: ItemPage | None) -> None:
-        site = page_site(packed.url)
-        self._met.add(hash(site))
-        self._release(self._pools.add(packed, page), site)
+    def _add(self, packed: PooledPage, page: ItemPage | None) -> list[Released[ItemPage | None]]:
+        self._met.add(hash(page_site(packed.url)))
+        return self._pools.add(packed, page)
 
     def _hold(self, item: Any, page: ItemPage) -> None:
         page.pending.add()

@@ -97,22 +97,24 @@ class FieldsMiddleware:
     ) -> AsyncIterator[Any]:
         page: ItemPage | None = None
         has_items = False
-        async for each in result:
-            if each is None or isinstance(each, Request):
-                yield each
-                continue
-            has_items = True
-            taken = self._take(each, page, response)
-            if taken is None:
-                yield each
-                continue
-            page = taken
-            await self._delivery.under_way.at_most(self._room)
-        if page is not None and self._end is not None:
-            # Nobody else waits for these items.
-            await page.pending.at_most(0)
-        elif not has_items:
-            self._learn(response)
+        try:
+            async for each in result:
+                if each is None or isinstance(each, Request):
+                    yield each
+                    continue
+                has_items = True
+                taken = self._take(each, page, response)
+                if taken is None:
+                    yield each
+                    continue
+                page = taken
+                await self._delivery.under_way.at_most(self._room)
+            if not has_items:
+                self._learn(response)
+        finally:
+            if page is not None and self._end is not None:
+                # The flush may be over: nobody else waits for these items.
+                await page.pending.at_most(0)
 
     def spider_idle(self) -> None:
         """There is nothing to do but to give out what is held back; the spider stays open."""
@@ -143,7 +145,7 @@ class FieldsMiddleware:
         self._workers.start()
         try:
             return self._held.take(item, response)
-        except (LookupError, UnicodeError) as error:
+        except Exception as error:  # noqa: BLE001 - of a page that cannot be read, or worse
             self._account.failed(response.url, error)
             return None
 
@@ -151,7 +153,7 @@ class FieldsMiddleware:
         if isinstance(response, HtmlResponse) and response.status == 200:
             try:
                 self._held.learn(response)
-            except (LookupError, UnicodeError) as error:
+            except Exception as error:  # noqa: BLE001 - as above, and no item is the worse for it
                 logger.debug("%s cannot be read: %s", response.url, error)
 
     async def _finish(self, _: str) -> None:
