@@ -25,6 +25,8 @@ from tests.support.field_sites import (
     sites_argument,
 )
 
+from tplspider.crawl.fields.field_settings import CHOICES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -672,6 +674,38 @@ def test_large_pages(project: FieldProject, serve: Serve) -> None:
     failed = [row for row in project.rows if "text" not in row]
     assert int(done.stats.get("tplspider/fields/failed", 0)) == len(failed)
     assert done.finish_reason == "finished"
+
+
+def test_pools_are_kept_for_the_next_crawl(
+    project: FieldProject, three: list[FixtureServer], tmp_path: Path
+) -> None:
+    """Which holds nothing back: its first pages are compared like its last."""
+    pytest.importorskip("tplspider.pools.pool_folder")
+    folder = {"TPLSPIDER_POOL_DIR": tmp_path / "pools"}
+    project.crawl("plain", sites_argument(three), **folder)
+    assert len(list((tmp_path / "pools").glob("*.pool"))) == 3
+    done = project.crawl("plain", sites_argument(three), **folder)
+    check_rows(done, project.rows, three)
+    assert done.stats["tplspider/fields/held_max"] == "0"
+    assert {row["evidence"] for row in project.rows} == {3}
+
+
+def test_a_folder_that_cannot_be(project: FieldProject, three: list[FixtureServer]) -> None:
+    pytest.importorskip("tplspider.pools.pool_folder")
+    project.write("file", "")
+    done = project.crawl("plain", sites_argument(three), TPLSPIDER_POOL_DIR="file")
+    assert "cannot be a folder for pools" in done.log
+    assert "Traceback" not in done.log
+    assert three[0].log == []
+
+
+@pytest.mark.skipif("main_markdown" not in CHOICES, reason="there is no Markdown")
+def test_markdown(project: FieldProject, serve: Serve) -> None:
+    server = serve("menu", site_routes("site0", PAGES))
+    fields = '{"text": "main_markdown"}'
+    done = project.crawl("plain", sites_argument([server]), TPLSPIDER_FIELDS=fields)
+    assert len(project.rows) == PAGES
+    assert all(row["text"].startswith("# Wheel ") for row in project.rows), done.log
 
 
 def test_our_own_spider_has_no_use_for_it(project: FieldProject, serve: Serve) -> None:

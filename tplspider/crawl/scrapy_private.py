@@ -25,14 +25,17 @@ def lead_close_through(crawler: Crawler, before: Callable[[str], Awaitable[None]
     """See to it that *before* is awaited, with the reason, whenever the spider is to be closed.
 
     There is no signal for that moment: when Scrapy tells that a spider closes, the pipelines are
-    closed already. Whatever ends a crawl goes through this method of the engine.
+    closed already. Whatever ends a crawl goes through this method of the engine. As in Scrapy, the
+    first who wants to close it says why, whoever of them goes on first after *before*.
     """
     engine = crawler.engine
     close_spider_async = engine.close_spider_async
+    first: list[str] = []
 
     async def close(*, reason: str = "cancelled") -> None:
-        await before(reason)
-        await close_spider_async(reason=reason)
+        first.append(reason)
+        await before(first[0])
+        await close_spider_async(reason=first[0])
 
     engine.close_spider_async = close  # type: ignore[method-assign]  # no signal
 
