@@ -24,7 +24,6 @@ from tests.support.field_sites import (
     site_routes,
     sites_argument,
 )
-
 from tplspider.crawl.fields.field_settings import CHOICES
 
 if TYPE_CHECKING:
