@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import time
 from collections import defaultdict
 from shutil import copytree
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.crawls import PROJECT
 from tests.support.field_sites import (
     FIELDS,
-    FOOT,
     FieldProject,
+    check_rows,
     make_field_project,
     own_words,
     page_html,
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.support.crawls import Crawl, FixtureServer
+    from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
@@ -55,35 +52,6 @@ def three(serve: Serve) -> list[FixtureServer]:
     return [serve("menu", site_routes(f"site{n}", PAGES)) for n in range(3)]
 
 
-@pytest.fixture
-def slow_three(serve: Serve) -> list[FixtureServer]:
-    """Three sites that take their time, so that a crawl can be ended in the middle."""
-    return [serve("menu", site_routes(f"site{n}", 60, delay=0.05)) for n in range(3)]
-
-
-def met(done: Crawl) -> dict[str, list[str]]:
-    """The addresses of the pages whose items were given, in order, by their sites."""
-    found = defaultdict(list)
-    for url in re.findall(r"MET (\S+)", done.log):
-        found[url.rpartition("/")[0]].append(url)
-    return found
-
-
-def check_rows(done: Crawl, rows: list[dict[str, Any]], servers: list[FixtureServer]) -> None:
-    """Every item that the spider gave is there, with its text, in order within its site."""
-    by_site = defaultdict(list)
-    for row in rows:
-        by_site[row["url"].rpartition("/")[0]].append(row["url"])
-        name = next(f"site{n}" for n, server in enumerate(servers) if server.url in row["url"])
-        number = int(row["url"].rpartition("page")[2])
-        assert own_words(name, number) in row["text"], row
-        if row["evidence"]:
-            assert FOOT not in row["text"]
-    assert by_site == met(done)
-    assert "Traceback" not in done.log
-    assert sum(row["evidence"] > 0 for row in rows) > len(rows) / 2
-
-
 @pytest.mark.quick
 def test_every_item_of_three_sites_has_its_text(
     project: FieldProject, three: list[FixtureServer]
@@ -101,99 +69,18 @@ def test_every_item_of_three_sites_has_its_text(
 
 
 def test_the_same_items_as_without(project: FieldProject, three: list[FixtureServer]) -> None:
+    """Also of pages that come out of the cache, the second time."""
     argument = sites_argument(three)
+    project.set("HTTPCACHE_ENABLED = True")
     project.crawl("plain", argument, **NO_FIELDS)
     before = project.rows
     done = project.crawl("plain", argument)
+    assert "'httpcache/hit': 75" in done.log
     rows = project.rows
     assert {key for row in rows for key in row} == {"url", "title", "text", "evidence"}
     without = [{key: row[key] for key in ("url", "title")} for row in rows]
     assert sorted(without, key=str) == sorted(before, key=str)
     check_rows(done, rows, three)
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_loses_nothing(
-    project: FieldProject, slow_three: list[FixtureServer], sent: signal.Signals
-) -> None:
-    running = project.start("plain", sites_argument(slow_three))
-    running.wait_for("MET", 20)
-    done = running.end(sent)
-    assert done.code == 0, done.log
-    assert done.finish_reason == "shutdown"
-    assert 20 <= len(project.rows) < 150
-    check_rows(done, project.rows, slow_three)
-    assert int(done.stats["tplspider/fields/held_max"]) > 10
-
-
-ENDING = """
-from scrapy.exceptions import CloseSpider
-from .plain import Plain
-
-
-class Ending(Plain):
-    name = "ending"
-    many = 0
-
-    def page(self, response):
-        self.many += 1
-        yield from super().page(response)
-        if self.many >= 30:
-            self.logger.info("CLOSES as enough%d", self.many)
-            raise CloseSpider(f"enough{self.many}")
-"""
-
-
-def test_several_who_close_the_spider(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    """The others do not overtake the first, which waits for what is held back."""
-    project.spider(ENDING)
-    done = project.crawl("ending", sites_argument(slow_three))
-    reasons = re.findall(r"CLOSES as (\w+)", done.log)
-    assert done.finish_reason == reasons[0]
-    assert len(reasons) > 1
-    assert done.log.count("Closing spider (") == 1
-    assert len(project.rows) >= 31  # of those under way some came after the first had closed it
-    check_rows(done, project.rows, slow_three)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "reason"),
-    [
-        ("CLOSESPIDER_PAGECOUNT", 40, "closespider_pagecount"),
-        ("CLOSESPIDER_TIMEOUT", 1.5, "closespider_timeout"),
-        ("CLOSESPIDER_ITEMCOUNT", 25, "closespider_itemcount"),
-    ],
-)
-def test_limits_of_scrapy(
-    project: FieldProject, serve: Serve, setting: str, value: float, reason: str
-) -> None:
-    servers = [serve("menu", site_routes(f"site{n}", 400, delay=0.02)) for n in range(3)]
-    done = project.crawl("plain", sites_argument(servers), **{setting: value})
-    assert done.finish_reason == reason
-    assert len(project.rows) < 600
-    check_rows(done, project.rows, servers)
-
-
-def test_a_worker_that_is_killed_costs_one_page(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    running = project.start("plain", sites_argument(slow_three), LOG_LEVEL="DEBUG")
-    running.wait_for("Scraped from", 30)
-    (worker,) = re.findall(r"Extraction worker (\d+) is started", running.log)
-    os.kill(int(worker), signal.SIGKILL)
-    done = running.end()
-    rows = project.rows
-    assert len(rows) == 180
-    without = [row["url"] for row in rows if "text" not in row]
-    assert len(without) <= 1
-    assert done.log.count("cannot be compared, ") == len(without)
-    assert int(done.stats.get("tplspider/fields/failed", 0)) == len(without)
-    assert {url: sorted(urls) for url, urls in met(done).items()} == {
-        server.url: sorted(row["url"] for row in rows if server.url in row["url"])
-        for server in slow_three
-    }
 
 
 KINDS = """
@@ -219,7 +106,7 @@ class OfDataclass:
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenDataclass(OfDataclass if False else object):
+class FrozenDataclass:
     kind: str
     url: str
     text: str = ""
@@ -290,7 +177,7 @@ class Kinds(Plain):
 
 
 def test_items_of_every_kind(project: FieldProject, serve: Serve) -> None:
-    project.spider(KINDS.replace("(OfDataclass if False else object)", ""))
+    project.spider(KINDS)
     server = serve("menu", site_routes("site0", PAGES))
     done = project.crawl("kinds", sites_argument([server]))
     by_kind = defaultdict(list)
@@ -518,53 +405,6 @@ def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
     assert "MOST 5" in done.stdout
 
 
-def test_a_signal_behind_a_slow_pipeline(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    project.write("other/pipelines.py", PIPELINES)
-    project.set('ITEM_PIPELINES = {"other.pipelines.Slow": 1}\nCONCURRENT_ITEMS = 2')
-    running = project.start("plain", sites_argument(slow_three))
-    running.wait_for("MET", 30)
-    done = running.end(signal.SIGINT)
-    assert done.finish_reason == "shutdown"
-    check_rows(done, project.rows, slow_three)
-
-
-FED = """
-from scrapy import Request, signals
-from scrapy.exceptions import DontCloseSpider
-from .plain import Plain
-
-
-class Fed(Plain):
-    name = "fed"
-
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.later, spider.start_urls = spider.start_urls[1:], spider.start_urls[:1]
-        crawler.signals.connect(spider.feed, signals.spider_idle)
-        return spider
-
-    def feed(self):
-        if self.later:
-            self.crawler.engine.crawl(Request(self.later.pop(0)))
-            raise DontCloseSpider
-"""
-
-
-def test_a_spider_that_is_fed_when_it_is_idle(project: FieldProject, serve: Serve) -> None:
-    """Each time all is given out, and then it goes on; no item waits for the next site."""
-    project.spider(FED)
-    servers = [serve("menu", site_routes(f"site{n}", 6)) for n in range(3)]
-    start = time.monotonic()
-    done = project.crawl("fed", sites_argument(servers))
-    assert time.monotonic() - start < 40
-    assert len(project.rows) == 18
-    check_rows(done, project.rows, servers)
-    assert int(done.stats["tplspider/fields/held_max"]) < 12
-
-
 IN_ONE_PROCESS = """
 from scrapy.crawler import {process}
 from scrapy.utils.project import get_project_settings
@@ -716,21 +556,3 @@ def test_our_own_spider_has_no_use_for_it(project: FieldProject, serve: Serve) -
     assert "TPLSPIDER_FIELDS is for other spiders" in done.log
     assert "FieldsMiddleware" not in done.log
     assert "Spider closed (complete_subdigraph)" in done.log
-
-
-def test_a_hung_worker_does_not_hold_up_the_end(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    running = project.start(
-        "plain", sites_argument(slow_three), LOG_LEVEL="DEBUG", TPLSPIDER_EXTRACT_SECONDS=3
-    )
-    running.wait_for("Scraped from", 5)
-    (worker,) = re.findall(r"Extraction worker (\d+) is started", running.log)
-    os.kill(int(worker), signal.SIGSTOP)
-    start = time.monotonic()
-    running.wait_for("MET", running.log.count("MET") + 3)
-    done = running.end(signal.SIGTERM)
-    assert time.monotonic() - start < 30
-    assert sorted(row["url"] for row in project.rows) == sorted(
-        url for urls in met(done).values() for url in urls
-    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -166,3 +168,26 @@ def _texts(settings: Mapping[str, object]) -> dict[str, str]:
 def sites_argument(servers: Iterable[FixtureServer]) -> str:
     """The argument of the plain spider."""
     return f"-asites={' '.join(server.url + '/' for server in servers)}"
+
+
+def met(done: Crawl) -> dict[str, list[str]]:
+    """The addresses of the pages whose items were given, in order, by their sites."""
+    found = defaultdict(list)
+    for url in re.findall(r"MET (\S+)", done.log):
+        found[url.rpartition("/")[0]].append(url)
+    return found
+
+
+def check_rows(done: Crawl, rows: list[dict[str, Any]], servers: list[FixtureServer]) -> None:
+    """Every item that the spider gave is there, with its text, in order within its site."""
+    by_site = defaultdict(list)
+    for row in rows:
+        by_site[row["url"].rpartition("/")[0]].append(row["url"])
+        name = next(f"site{n}" for n, server in enumerate(servers) if server.url in row["url"])
+        number = int(row["url"].rpartition("page")[2])
+        assert own_words(name, number) in row["text"], row
+        if row["evidence"]:
+            assert FOOT not in row["text"]
+    assert by_site == met(done)
+    assert "Traceback" not in done.log
+    assert sum(row["evidence"] > 0 for row in rows) > len(rows) / 2

@@ -82,5 +82,7 @@ def _fields(given: Any) -> dict[str, str]:
             meant = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(CHOICES)}"
             raise ValueError(f"{NAME}: {field} is to be {content!r:.60}: {meant}")
         if content.endswith("_markdown") and find_spec("html_to_markdown") is None:
-            raise ValueError(f"{NAME}: {content} needs html-to-markdown (pip install it)")
+            raise ValueError(
+                f"{NAME}: Markdown needs html-to-markdown: pip install 'tplspider[markdown]'"
+            )
     return dict(found)
