@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.support.crawls import FixtureServer
+    from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
 
@@ -79,11 +80,12 @@ from .plain import Plain
 class Ending(Plain):
     name = "ending"
     many = 0
+    enough = 30
 
     def page(self, response):
         self.many += 1
         yield from super().page(response)
-        if self.many >= 30:
+        if self.many >= int(self.enough):
             self.logger.info("CLOSES as enough%d", self.many)
             raise CloseSpider(f"enough{self.many}")
 """
@@ -99,8 +101,40 @@ def test_several_who_close_the_spider(
     assert done.finish_reason == reasons[0]
     assert len(reasons) > 1
     assert done.log.count("Closing spider (") == 1
-    assert len(project.rows) >= 31  # of those under way some came after the first had closed it
+    assert len(project.rows) >= 31  # and those under way, which came after the first had closed it
     check_rows(done, project.rows, slow_three)
+
+
+def test_the_last_page_closes_the_spider(project: FieldProject, serve: Serve) -> None:
+    """There is nothing under way that Scrapy would wait for, and all items are held back."""
+    project.spider(ENDING)
+    server = serve("menu", site_routes("site0", 8))
+    settings = {"CONCURRENT_REQUESTS": 1, "TPLSPIDER_EXTRACT_WORKERS": 1}
+    done = project.crawl("ending", sites_argument([server]), "-aenough=8", **settings)
+    assert done.finish_reason == "enough8"
+    assert len(project.rows) == 8
+    check_rows(done, project.rows, [server])
+
+
+def test_a_page_that_comes_late(project: FieldProject, serve: Serve) -> None:
+    """It was under way when the crawl was ended, and comes when all others are out."""
+    routes = site_routes("site0", 4)
+    on_time = routes["/page3"]
+
+    def late(request: Handler) -> None:
+        time.sleep(4)
+        on_time(request)
+
+    server = serve("menu", {**routes, "/page3": late})
+    running = project.start("plain", sites_argument([server]), LOG_LEVEL="DEBUG")
+    running.wait_for("MET", 3)
+    time.sleep(0.5)  # the last is asked for
+    running.process.send_signal(signal.SIGINT)
+    running.wait_for("Scraped from", 3)
+    assert "page3" not in running.log.partition("Scraped from")[2]
+    done = running.end()
+    assert [row["url"][-1] for row in project.rows][3:] == ["3"]
+    check_rows(done, project.rows, [server])
 
 
 @pytest.mark.parametrize(
