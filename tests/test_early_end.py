@@ -100,6 +100,22 @@ def test_limits_of_scrapy(
     check(done.candidates, done.summary, reason)
 
 
+def test_several_who_close_the_spider_at_once(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    """None overtakes the first, which waits for the results so far, behind a slow pipeline."""
+    settings = {
+        "EXTENSIONS": '{"tests.support.components.ClosesThrice": 1}',
+        "ITEM_PIPELINES": '{"tests.support.components.SlowPipeline": 1}',
+    }
+    server = serve("menu", endless())
+    done = crawl(server.url + "/", settings, n=4)
+    assert done.code == 0, done.log
+    assert done.finish_reason == "first"
+    assert "Traceback" not in done.log
+    check(done.candidates, done.summary, "first")
+
+
 def test_before_the_key_page_has_come(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:

@@ -114,6 +114,28 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
+@pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}', '{"text": "mian_text"}'])
+def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
+    """Nothing of it is imported for others; what is wrong is told before files are touched."""
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
+    project.write("out.jl", "as it was")
+    settings = {"TPLSPIDER_FIELDS": fields} if fields else {}
+    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
+    if "mian" in fields:
+        assert done.code == 2
+        line = "scrapy crawl: error: TPLSPIDER_FIELDS: text is to be 'mian_text': did you mean"
+        assert done.log.splitlines()[-1].startswith(line)
+        assert "Traceback" not in done.log
+        assert (project.folder / "out.jl").read_text() == "as it was"
+        return
+    assert done.code == 0, done.log
+    row = (project.folder / "out.jl").read_text()
+    assert ("text" in row.replace("data:text", "")) is ("main" in fields)
+    assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
+    if not fields:
+        assert "tplspider.crawl.fields" not in done.stdout
+
+
 def middlewares(done: Crawl) -> list[str]:
     """What Scrapy says that it has turned on."""
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)

@@ -1,7 +1,11 @@
-"""The add-on that makes a Scrapy project ready for our spider, and changes nothing for others."""
+"""The add-on that makes a Scrapy project ready for our spider, and changes nothing for others.
+
+Unless they ask for it: with TPLSPIDER_FIELDS their items get the texts of their pages.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 # By name, so that a project pays for them only when our spider runs.
 _COMPONENTS = {
@@ -62,16 +68,32 @@ _IN_PLACE_OF = {
 }
 
 
+# For spiders of others. So near to the engine that it sees what all other middlewares let pass.
+_FIELDS = "tplspider.crawl.fields.middleware.FieldsMiddleware"
+_FIELDS_PLACE = 10
+
+
 class Addon:
     """Turns on our components, unless the settings say otherwise."""
 
+    def __init__(self, *, ours: bool = True) -> None:
+        self._ours = ours
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not is_ours(crawler.spidercls):
+        ours, has_fields = is_ours(crawler.spidercls), crawler.settings.get("TPLSPIDER_FIELDS")
+        if not ours and not has_fields:
             raise NotConfigured  # without a message, so that nothing is logged
-        return cls()
+        if ours and has_fields:
+            logger.info("TPLSPIDER_FIELDS is for other spiders: this one gives templates itself")
+        return cls(ours=ours)
 
     def update_settings(self, settings: BaseSettings) -> None:
+        if not self._ours:
+            settings.setdefault_in_component_priority_dict(
+                "SPIDER_MIDDLEWARES", load_object(_FIELDS), _FIELDS_PLACE
+            )
+            return
         for table, components in _COMPONENTS.items():
             for path, place in components.items():
                 settings.setdefault_in_component_priority_dict(table, load_object(path), place)

@@ -16,6 +16,7 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
+from tplspider.crawl.scrapy_private import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.reading import read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -130,6 +131,33 @@ class FailingPipeline:
         if isinstance(item, CandidateSearch):
             raise TypeError("what is this?")
         return item
+
+
+class SlowPipeline:
+    """Takes its time for every item."""
+
+    async def process_item(self, item: Any) -> Any:
+        await asyncio.sleep(0.2)
+        return item
+
+
+class ClosesThrice:
+    """Closes the spider, three times at once, when the eighth response has come."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._responses = 0
+        crawler.signals.connect(self.count, signal=signals.response_received)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def count(self) -> None:
+        self._responses += 1
+        if self._responses == 8:
+            for reason in ("first", "second", "third"):
+                close_spider(self._crawler, reason)
 
 
 class FailingMiddleware(BaseSpiderMiddleware):

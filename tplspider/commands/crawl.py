@@ -65,6 +65,7 @@ class Command(CrawlCommand):
     def crawler_process(self, process: CrawlerProcessBase | None) -> None:
         self._process = process
         if process and not self._spider_is_ours(process):
+            self._check_fields(process)
             # Not even a traceback shows that this command was here.
             self.__class__ = CrawlCommand  # type: ignore[assignment]  # what it is derived from
             self.crawler_process = process
@@ -76,6 +77,27 @@ class Command(CrawlCommand):
             return is_ours(process.spider_loader.load(self._args[0]))
         except Exception:  # noqa: BLE001 - Scrapy's own command meets it again
             return False
+
+    def _check_fields(self, process: CrawlerProcessBase) -> None:
+        """Of a spider that is not ours, check what it asks for, if it does.
+
+        The middleware does so as well, for those who start spiders otherwise; but by then feeds are
+        open, and what was in their files may be gone.
+        """
+        try:
+            custom = process.spider_loader.load(*self._args[:1]).custom_settings or {}
+        except Exception:  # noqa: BLE001 - as above
+            return
+        if custom.get("TPLSPIDER_FIELDS") or process.settings.get("TPLSPIDER_FIELDS"):
+            from tplspider.crawl.exit_status import refuse
+            from tplspider.crawl.fields.field_settings import FieldSettings
+
+            settings = process.settings.copy()
+            settings.setdict(custom, priority="spider")
+            try:
+                FieldSettings.of(settings)
+            except ValueError as error:
+                refuse("crawl", error, settings)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings

@@ -29,7 +29,13 @@ FAILURES = ("unusable", "incomplete")
 _READ_ELSEWHERE = (
     "BROWSER_QUIET",
     "BROWSER_WAIT",
+    "FIELDS",  # this and those below of the same kind: crawl/fields/field_settings.py
+    "HELD_ITEMS",
+    "HELD_MB",
+    "HELD_SECONDS",
     "JOB_SETTINGS",
+    "POOL_DIR",
+    "POOL_MB",
     "PROFILE",
     "QUEUE",
     "QUEUE_PASSWORD",

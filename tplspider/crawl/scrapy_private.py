@@ -25,14 +25,17 @@ def lead_close_through(crawler: Crawler, before: Callable[[str], Awaitable[None]
     """See to it that *before* is awaited, with the reason, whenever the spider is to be closed.
 
     There is no signal for that moment: when Scrapy tells that a spider closes, the pipelines are
-    closed already. Whatever ends a crawl goes through this method of the engine.
+    closed already. Whatever ends a crawl goes through this method of the engine. As in Scrapy, the
+    first who wants to close it says why, whoever of them goes on first after *before*.
     """
     engine = crawler.engine
     close_spider_async = engine.close_spider_async
+    first: list[str] = []
 
     async def close(*, reason: str = "cancelled") -> None:
-        await before(reason)
-        await close_spider_async(reason=reason)
+        first.append(reason)
+        await before(first[0])
+        await close_spider_async(reason=first[0])
 
     engine.close_spider_async = close  # type: ignore[method-assign]  # no signal
 
@@ -63,13 +66,24 @@ def lead_output_through(crawler: Crawler, after: Callable[[Request], object]) ->
     scraper.handle_spider_output_async = handle  # type: ignore[method-assign]  # no signal
 
 
-async def process_item(crawler: Crawler, item: object) -> None:
+async def process_item(crawler: Crawler, item: object, response: Response | None = None) -> None:
     """Send an item through the pipelines and to the feeds, although no callback gives it.
 
     When this returns, the item is written. Otherwise only callbacks can give items, and none is
     called any more when a crawl is ended.
     """
-    await crawler.engine.scraper.start_itemproc_async(item, response=None)
+    await crawler.engine.scraper.start_itemproc_async(item, response=response)
+
+
+def look_again(crawler: Crawler) -> None:
+    """Have the engine find out soon whether the spider is idle.
+
+    It does so when a request is done, and else every five seconds: nothing tells it that an item
+    that no callback gave has been dealt with.
+    """
+    engine = crawler.engine
+    if (slot := engine._slot) is not None and slot.closing is None:  # noqa: SLF001 - as said
+        slot.nextcall.schedule()
 
 
 def is_open(crawler: Crawler) -> bool:

@@ -21,7 +21,7 @@ def boolean(settings: BaseSettings, name: str, *, default: bool) -> bool:
         return bool(value)
     found = _BOOLEANS.get(str(value).strip().lower())
     if found is None:
-        raise ValueError(_fault(name, value, "True or False"))
+        raise ValueError(fault(name, value, "True or False"))
     return found
 
 
@@ -32,7 +32,7 @@ def whole_number(settings: BaseSettings, name: str, default: int, *, at_least: i
         return default
     number = _number(value)
     if not number >= at_least or not number.is_integer():
-        raise ValueError(_fault(name, value, f"a whole number, {at_least} or more"))
+        raise ValueError(fault(name, value, f"a whole number, {at_least} or more"))
     return int(number)
 
 
@@ -40,7 +40,7 @@ def one_of(settings: BaseSettings, name: str, choices: tuple[str, ...]) -> str:
     """A setting that names one of several things; '' where it names none."""
     value = settings.get(name) or ""
     if value and value not in choices:
-        raise ValueError(_fault(name, value, f"one of {', '.join(choices)}"))
+        raise ValueError(fault(name, value, f"one of {', '.join(choices)}"))
     return str(value)
 
 
@@ -54,7 +54,7 @@ def seconds(
     number = _number(value)
     if not (number > 0 or (number == 0 and not above_zero)):
         least = " above 0" if above_zero else ", 0 or more"
-        raise ValueError(_fault(name, value, f"a number of seconds{least}"))
+        raise ValueError(fault(name, value, f"a number of seconds{least}"))
     return number
 
 
@@ -66,5 +66,6 @@ def _number(value: object) -> float:
         return math.nan
 
 
-def _fault(name: str, value: object, expected: str) -> str:
+def fault(name: str, value: object, expected: str) -> str:
+    """A value that will not do, in a line."""
     return f"{name}={value!r:.60}: expected {expected}"

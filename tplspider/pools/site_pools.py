@@ -141,6 +141,10 @@ class SitePools(Generic[Entry]):
         """Give out all that waits, site by site. Pages that are added may wait again."""
         return [released for site in list(self._late) for released in self._give_out(site)]
 
+    def give_out_oldest(self) -> list[Released[Entry]]:
+        """Give out the site with the page that has waited longest."""
+        return self._give_out(next(iter(self._late))) if self._late else []
+
     def close(self) -> list[Released[Entry]]:
         """Give out all that waits, and save the pools. Pages that are added wait no more."""
         self._over = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,16 +15,17 @@ from tplspider.crawl.outputs.check import check_outputs, try_output
 from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_path
 from tplspider.crawl.outputs.plan import Output
 from tplspider.crawl.outputs.trial import try_folder
+from tplspider.pools.pool_folder import PoolFolder
 from tplspider.stripping.row_file import FORMATS
 from tplspider.stripping.rows import columns
 from tplspider.stripping.strip_folder import StripOptions
+from tplspider.template.markdown import MarkdownMissingError, check_markdown
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy.settings import BaseSettings
 
-    from tplspider.pools.site_pools import PoolStore
     from tplspider.stripping.walk import Inode
 
 
@@ -136,19 +136,15 @@ def _workers(given: str | None, config: Config, settings: BaseSettings) -> int:
 
 def _check_markdown() -> None:
     try:
-        import_module("tplspider.template.markdown").check_markdown()
-    except ImportError as error:
+        check_markdown()
+    except MarkdownMissingError as error:
         raise ValueError(f"--markdown: {error}") from None
 
 
-def _open_store(name: str) -> PoolStore:
+def _open_store(name: str) -> PoolFolder:
     """The pools of a folder, which is made if it is missing."""
     try_output(f"--pool {name!r}: cannot write to this folder", lambda: try_folder(Path(name)))
-    try:
-        store: PoolStore = import_module("tplspider.pools.pool_folder").PoolFolder(name)
-    except ImportError as error:
-        raise ValueError(f"--pool: {error}") from None
-    return store
+    return PoolFolder(name)
 
 
 def _inode(path: Path) -> Inode | None:

@@ -89,7 +89,7 @@ class _Run:
         progress.close()
         progress.tell(self._account())
         has_lost = any(self._outcomes[outcome] for outcome in LOST_OUTCOMES)
-        has_faults = bool(getattr(plan.options.store, "faults", 0))  # pools that were not saved
+        has_faults = plan.options.store is not None and plan.options.store.faults > 0
         return LOST if has_lost or has_faults else 0
 
     async def _write_rows(self, stripper: FolderStripper, descriptor: int) -> None:
