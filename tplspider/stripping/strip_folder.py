@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tplspider.pools.pool import PooledPage
-    from tplspider.pools.pool_folder import PoolFolder
+    from tplspider.pools.site_pools import PoolStore
     from tplspider.stripping.addresses import FileAddresses
     from tplspider.stripping.listing import Listed, Listing
 
@@ -43,7 +43,7 @@ class StripOptions:
     workers: int = 1
     seconds: float = SECONDS
     megabytes: float = MEGABYTES
-    store: PoolFolder | None = None
+    store: PoolStore | None = None
 
 
 def look_through(

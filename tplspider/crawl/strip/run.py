@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tplspider.crawl.exit_status import LOST
 from tplspider.crawl.fleet.interrupted import run_until_interrupted
 from tplspider.crawl.strip.progress import StripProgress
+from tplspider.pools.pool_folder import PoolFolder
 from tplspider.search.wording import counted
 from tplspider.stripping.addresses import FileAddresses
 from tplspider.stripping.listing import Listing, ListingError
@@ -89,7 +90,8 @@ class _Run:
         progress.close()
         progress.tell(self._account())
         has_lost = any(self._outcomes[outcome] for outcome in LOST_OUTCOMES)
-        has_faults = plan.options.store is not None and plan.options.store.faults > 0
+        store = plan.options.store
+        has_faults = isinstance(store, PoolFolder) and store.faults > 0  # pools were not saved
         return LOST if has_lost or has_faults else 0
 
     async def _write_rows(self, stripper: FolderStripper, descriptor: int) -> None:
