@@ -1,14 +1,14 @@
-"""Stripping the pages of a site by companions that are kept ready, against other extractors.
+"""Stripping the pages of a site by its pool, against other extractors.
 
 ``python -m benchmarks.site_templates`` builds a site of 1,000 pages of several kinds, with the
-menu, the sidebar and the footer that such sites have; ``--folder DIR`` takes real pages. Each page
-is compared with the three pages of its kind that come first, the simplest choice there is.
+menu, the sidebar and the footer that such sites have; ``--folder DIR`` takes real pages, of one
+site. ``--memory 1000,10000,100000`` strips so many pages of 1,000 sites, which come in turn.
 """
 
 from __future__ import annotations
 
 import argparse
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -16,20 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.extraction import words
 from benchmarks.timing import report, side_by_side
-from tplspider.template.companions import Companions
-from tplspider.template.extract import PageSource
+from tplspider.extraction.memory import resident
+from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.site_templates import SiteTemplates
+from tplspider.pools.stripper import Stripper
 from tplspider.web.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
 SITE = "http://example.org/"
 SECTIONS = 20
 PAGES = 50  # of a section, one of them its index
-COMPANIONS = 3
-FASTER = 2.5  # than trafilatura, text only
-TEXTS = frozenset({"main_text", "content_text", "title"})
+SITES = 1_000  # for the memory
+FASTER = 2.5  # than trafilatura, which gives one text as well
+TEXT = frozenset({"main_text"})
 MEASURED = 200
 TOGETHER = 20  # pages at a time, so that all are measured in the same conditions
 
@@ -147,66 +149,60 @@ def page_html(random: Random, section: int, page: int) -> str:
     )
 
 
-def site() -> list[PageSource]:
+def site() -> list[PooledPage]:
     """All pages of the site, section by section."""
     random = Random(3)
     return [
-        PageSource(SITE + address(section, page)[1:], page_html(random, section, page))
+        PooledPage.of(SITE + address(section, page)[1:], page_html(random, section, page))
         for section in range(SECTIONS)
         for page in range(PAGES)
     ]
 
 
-def folder_pages(folder: Path) -> list[PageSource]:
+def folder_pages(folder: Path) -> list[PooledPage]:
     """The HTML files in a folder and those below it."""
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in {".html", ".htm"})
     return [
-        PageSource(SITE + file.relative_to(folder).as_posix(), file.read_text("utf-8", "replace"))
+        PooledPage.of(
+            SITE + file.relative_to(folder).as_posix(), file.read_text("utf-8", "replace")
+        )
         for file in files
     ]
 
 
-def companions_of(page: PageSource, pages: Sequence[PageSource]) -> list[PageSource]:
-    """Pages of the same directory and the first of all, without the page itself."""
-    directory = page.url.rpartition("/")[0]
-    near = [other for other in pages if other.url.rpartition("/")[0] == directory]
-    wanted = [*near[1 : COMPANIONS + 2], *pages[: COMPANIONS + 1]]
-    return [other for other in dict.fromkeys(wanted) if other != page][:COMPANIONS]
-
-
-def others() -> dict[str, Callable[[PageSource], object]]:
+def others() -> Iterator[tuple[str, Callable[[str], object]]]:
     """The other extractors that are installed."""
-    found: dict[str, Callable[[PageSource], object]] = {}
     try:
         trafilatura: Any = import_module("trafilatura")
-        found["trafilatura"] = lambda page: trafilatura.extract(page.html)
+        yield "trafilatura", trafilatura.extract
     except ImportError:
         print("  trafilatura is not installed: pip install -r requirements-eval.txt")
     try:
         resiliparse: Any = import_module("resiliparse.extract.html2text")
-        found["resiliparse"] = lambda page: resiliparse.extract_plain_text(
-            page.html, main_content=True
-        )
+        yield "resiliparse", partial(resiliparse.extract_plain_text, main_content=True)
     except ImportError:
         print("  resiliparse is not installed: pip install -r requirements-main.txt")
-    return found
 
 
 def run(folder: Path | None = None) -> bool:
     """Print the times and the ratios; whether the ratio holds."""
     pages = folder_pages(folder) if folder else site()
     size = sum(len(page.html) for page in pages) / len(pages) / 1000
-    print(f"Stripping a site of {len(pages):,} pages of {size:.1f} kB, by kept companions")
-    near = {page.url: companions_of(page, pages) for page in pages}
-    ready = Companions(most=25)
-    kinds: dict[str, Callable[[PageSource], object]] = {
-        "parsing": lambda page: parse_html(page.html),
-        "flattening": lambda page: flatten(parse_html(page.html), page.url, Vocabulary()),
-        "text only": lambda page: ready.extract(page, near[page.url], wanted=TEXTS),
-        "all fields": lambda page: ready.extract(page, near[page.url]),
-        **others(),
-    }
+    print(f"Stripping a site of {len(pages):,} pages of {size:.1f} kB, by its pool")
+    pool = Pool(pages).pages
+    stripper = Stripper()
     measured = pages[:: max(len(pages) // MEASURED, 1)]
+    for page in measured:  # as in the course of a crawl: what is needed is ready
+        stripper.strip("site", page, pool, wanted=TEXT)
+    htmls = {page: page.html for page in measured}
+    kinds: dict[str, Callable[[PooledPage], object]] = {
+        "parsing": lambda page: parse_html(htmls[page]),
+        "flattening": lambda page: flatten(parse_html(htmls[page]), page.url, Vocabulary()),
+        "main_text": lambda page: stripper.strip("site", page, pool, wanted=TEXT),
+        "all fields": lambda page: stripper.strip("site", page, pool),
+    }
+    for name, extract in others():
+        kinds[name] = partial(lambda extract, page: extract(htmls[page]), extract)
     times = dict.fromkeys(kinds, 0.0)
     for start in range(0, len(measured), TOGETHER):
         some = measured[start : start + TOGETHER]
@@ -215,17 +211,53 @@ def run(folder: Path | None = None) -> bool:
         ]
         for kind, seconds in zip(kinds, side_by_side(*functions, rounds=3), strict=True):
             times[kind] += seconds
+    ours = times["main_text"]
     for kind, seconds in times.items():
-        print(f"  {kind:<64} {seconds / len(measured) * 1000:8.2f} ms a page")
+        each = seconds / len(measured) * 1000
+        print(f"  {kind:<52} {each:8.2f} ms a page   main_text {ours / seconds:6.2f}x")
+    print(f"  {'pages a second and core, main_text':<52} {len(measured) / ours:8.0f}")
     if "trafilatura" not in times:
         return True
-    slowest = times["trafilatura"]
-    holds = report("trafilatura / text only", slowest / times["text only"], FASTER, at_least=True)
-    print(f"  {'trafilatura / all fields':<64} {slowest / times['all fields']:8.2f}x")
-    return holds
+    return report("trafilatura / main_text", times["trafilatura"] / ours, FASTER, at_least=True)
+
+
+def small_page(of_site: int, number: int) -> tuple[str, str]:
+    """A page of one of many sites."""
+    random = Random(1_000_000 * of_site + number)
+    host = f"http://site{of_site}.example"
+    menu = "".join(f"<li><a href='/{n}.html'>{words(Random(of_site + n), 2)}</a>" for n in range(9))
+    text = "".join(f"<p>{words(random, 40)}.</p>" for _ in range(6))
+    html = (
+        f"<title>{words(random, 3)} - {of_site}</title><body><nav><ul>{menu}</ul></nav><main><h1>"
+        f"{words(random, 3)}</h1>{text}</main><footer>All rights of site {of_site} reserved."
+    )
+    return f"{host}/{number}.html", html
+
+
+def run_memory(counts: list[int]) -> None:
+    """Print the memory after so many pages of many sites, which come in turn."""
+    templates: SiteTemplates[int] = SiteTemplates(wanted=TEXT)
+    found, evidence = 0, 0
+    print(f"Pages of {SITES:,} sites, which come in turn; in one process")
+    for number in range(max(counts)):
+        for each in templates.add(*small_page(number % SITES, number // SITES), number):
+            found += 1
+            evidence += each.template.evidence
+        if number + 1 in counts:
+            mean = evidence / max(found, 1)
+            print(
+                f"  {number + 1:>9,} pages: {resident():6.1f} MB; {templates.held:,} held back,"
+                f" {mean:.2f} pages told about each of the others",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help="a folder of HTML pages of one site")
-    raise SystemExit(not run(parser.parse_args().folder))
+    parser.add_argument("--memory", metavar="N,N", help="strip so many pages of many sites")
+    options = parser.parse_args()
+    if options.memory:
+        run_memory([int(count) for count in options.memory.split(",")])
+    else:
+        raise SystemExit(not run(options.folder))

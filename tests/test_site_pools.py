@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_pools import ENOUGH, SitePools
+from tplspider.pools.site_pools import ENOUGH, LEAST, SitePools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,6 +189,36 @@ def test_sites_with_one_page_each_take_no_more_memory() -> None:
         tracemalloc.stop()
     assert later < max(first, 200_000) * 1.3
     assert pools.held == 50
+
+
+def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The size of the pool that the last page of each site is compared with."""
+    sizes: dict[int, int] = {}
+    for site, name in pages:
+        for each in pools.add(page(f"site{site}", name), site):
+            sizes[each.entry] = len(each.pool)
+    return sizes
+
+
+def test_pools_of_sites_in_turn_become_smaller() -> None:
+    turns = [(site, name) for name in range(60) for site in range(40)]
+    whole = pool_sizes(SitePools(megabytes=9), turns)
+    assert set(whole.values()) == {50}
+    scarce: SitePools[int] = SitePools(megabytes=0.3)
+    assert set(pool_sizes(scarce, turns).values()) <= set(range(LEAST, 20))
+    assert len(scarce) == 40
+    # There is not even room for the smallest pools: then some go.
+    tiny: SitePools[int] = SitePools(megabytes=0.05)
+    sizes = pool_sizes(tiny, turns)
+    assert len(tiny) < 40
+    assert sizes.keys() == set(range(40))
+
+
+def test_pools_of_sites_one_after_the_other_stay_as_they_are() -> None:
+    pools: SitePools[int] = SitePools(megabytes=0.3)
+    sizes = pool_sizes(pools, [(site, name) for site in range(40) for name in range(60)])
+    assert set(sizes.values()) == {50}
+    assert len(pools) < 20
 
 
 @pytest.mark.parametrize(

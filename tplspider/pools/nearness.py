@@ -6,7 +6,6 @@ few pages of the pool have in common with the page counts against them.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,25 +71,40 @@ def read_signs(page: ComparedPage) -> Signs:
 
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     """The pages of a pool but the key page, the nearest first; of equals, by their places."""
-    others = [(page, signs) for page, signs in pool.items() if signs.identity != key.identity]
-    shared = [key.sentences.keys() & signs.sentences.keys() for _, signs in others]
-    counts: Counter[int] = Counter()
-    for sentences in filter(None, shared):
-        counts.update(sentences)
-    few = max(FEW, FEW_OF * len(others))
-    whole = sum(key.sentences.values())
+    return PoolSigns(pool).nearest(key)
 
-    def same_words(sentences: Iterable[int]) -> float:
-        """The share of the page's sentences that a page has and few others."""
-        if not sentences:
-            return 0.0
-        return sum(key.sentences[each] for each in sentences if counts[each] <= few) / whole
 
-    scored = [
-        (same_words(sentences) - _likeness(key, signs), page.place, page)
-        for (page, signs), sentences in zip(others, shared, strict=True)
-    ]
-    return [page for _, _, page in sorted(scored, key=lambda each: each[:2])]
+class PoolSigns:
+    """The signs of the pages of a pool, for one key page after the other."""
+
+    def __init__(self, pool: Mapping[PooledPage, Signs]) -> None:
+        self._pages = list(pool.items())
+        self._having: dict[int, list[int]] = {}  # the numbers of the pages that have a sentence
+        for number, (_, signs) in enumerate(self._pages):
+            for sentence in signs.sentences:
+                self._having.setdefault(sentence, []).append(number)
+
+    def nearest(self, key: Signs) -> list[PooledPage]:
+        """The pages but the key page, the nearest first; of equals, by their places."""
+        others = [n for n, (_, signs) in enumerate(self._pages) if signs.identity != key.identity]
+        same_words = self._same_words(key, {*others})
+        scored = [
+            (same_words.get(number, 0.0) - _likeness(key, signs), page.place, page)
+            for number, (page, signs) in ((number, self._pages[number]) for number in others)
+        ]
+        return [page for _, _, page in sorted(scored, key=lambda each: each[:2])]
+
+    def _same_words(self, key: Signs, others: set[int]) -> dict[int, float]:
+        """The share of the page's sentences that a page has and few others, if it has any."""
+        few = max(FEW, FEW_OF * len(others))
+        letters: dict[int, int] = {}
+        for sentence, size in key.sentences.items():
+            having = others.intersection(self._having.get(sentence, ()))
+            if len(having) <= few:
+                for number in having:
+                    letters[number] = letters.get(number, 0) + size
+        whole = sum(key.sentences.values())
+        return {number: size / whole for number, size in letters.items()}
 
 
 def _likeness(key: Signs, page: Signs) -> float:

@@ -142,6 +142,20 @@ class Pool:
         self._settle(pages)
         return any(other is page for other in self._pages)
 
+    def shrink(self, most: int) -> None:
+        """Have no more than so many pages, from now on."""
+        self.most = most
+        if len(self._pages) > most:
+            # Looks that are not known yet would cost too much, where all pools shrink.
+            kept = sorted(
+                self._pages, key=lambda page: (self._ranks.get(page.digest, 0), page.place)
+            )
+            self._pages = sorted(kept[:most], key=attrgetter("place"))
+            digests = {page.digest for page in self._pages}
+            self._ranks = {each: rank for each, rank in self._ranks.items() if each in digests}
+            self._looks = {each: look for each, look in self._looks.items() if each in digests}
+            self.size = sum(len(page.packed) for page in self._pages)
+
     def _settle(self, pages: list[PooledPage]) -> None:
         """Have these pages, by their places; one too many is left out."""
         self._pages, self._ranks = pages, {}

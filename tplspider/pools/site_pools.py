@@ -20,6 +20,8 @@ READY = 15  # pages in a pool: with fewer, those seen first are index pages of a
 # Copies do not fill a pool. After so many pages for each that is wanted there, there is no use in
 # waiting for more.
 ENOUGH = 4
+LEAST = 5  # pages that a pool has at the least, where there are very many sites
+STALE = 4  # times as many pages as there are sites: one that was met before these is not in use
 MEGABYTES = 64  # of packed pages in all pools together
 HELD = 1000  # pages that wait, of all sites
 _SITE, _PAGE = 1700, 400  # bytes that a site, and a page in its pool, take beside packed HTML
@@ -58,6 +60,7 @@ class _SiteState(Generic[Entry]):
     pool: Pool
     waiting: deque[_Waiting[Entry]] = field(default_factory=deque)
     seen: int = 0
+    met: int = 0  # how many pages of all sites had been added when its last one was
     changed: bool = False  # since it was loaded or saved
 
     @property
@@ -72,8 +75,9 @@ class SitePools(Generic[Entry]):
     A page is let go when the pool of its site has *ready* pages: it and all that wait before it.
     What is given out for want of time or room is compared with what is there.
 
-    The pools take *megabytes* at most: of the sites that were not met for the longest time, what
-    waits is given out and the pool is let go (or kept by *store*). A page so large that a pool of
+    The pools take *megabytes* at most. Where that is not enough, a site that was not met for long
+    goes: what waits is given out, and the pool is let go (or kept by *store*). Where all are in
+    use, pools become smaller, down to a few pages, before one goes. A page so large that a pool of
     such pages would take more by itself is in none. At most *held* pages wait, and packed they
     take *held_megabytes* at most; one more, and the site with the oldest is given out.
     """
@@ -96,6 +100,8 @@ class SitePools(Generic[Entry]):
         self.held_at_most = held
         self.held = 0  # pages that wait
         self._bytes_at_most = megabytes * 1_000_000
+        self._largest = self._bytes_at_most / pool  # bytes of a packed page
+        self._added = 0  # pages so far
         self._bytes = 0
         self._held_bytes_at_most = held_megabytes * 1_000_000
         self._held_bytes = 0
@@ -112,7 +118,9 @@ class SitePools(Generic[Entry]):
         """Take in a page, *entry* standing for it; give what waits no more, in order of arrival."""
         site = page_site(page.url)
         state = self._state(site)
-        if len(page.packed) * self.most <= self._bytes_at_most:
+        self._added += 1
+        state.met = self._added
+        if len(page.packed) <= self._largest:
             before = state.size
             state.changed |= state.pool.add(page)
             self._bytes += state.size - before
@@ -128,7 +136,10 @@ class SitePools(Generic[Entry]):
         while self.held > self.held_at_most or self._held_bytes > self._held_bytes_at_most:
             found += self._give_out(next(iter(self._late)))
         while self._bytes > self._bytes_at_most and len(self._sites) > 1:
-            found += self._let_go(next(iter(self._sites)))
+            oldest = next(iter(self._sites))
+            is_stale = self._added - self._sites[oldest].met > STALE * len(self._sites)
+            if is_stale or not self._shrink():
+                found += self._let_go(oldest)
         return found
 
     def give_out_older(self, seconds: float) -> list[Released[Entry]]:
@@ -166,6 +177,18 @@ class SitePools(Generic[Entry]):
             self._bytes += state.size
         self._sites.move_to_end(site)
         return state
+
+    def _shrink(self) -> bool:
+        """Make all pools smaller by a quarter; whether they could be."""
+        if self.most <= LEAST:
+            return False
+        self.most = max(LEAST, 3 * self.most // 4)
+        self.ready = min(self.ready, self.most)
+        self._bytes = 0
+        for state in self._sites.values():
+            state.pool.shrink(self.most)
+            self._bytes += state.size
+        return True
 
     def _give_out(self, site: str) -> list[Released[Entry]]:
         state = self._sites[site]

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from tplspider.pools.known_signs import KnownSigns
-from tplspider.pools.nearness import nearest, read_signs, signs_of
+from tplspider.pools.nearness import PoolSigns, read_signs, signs_of
 from tplspider.template.companions import Companions
 
 if TYPE_CHECKING:
@@ -89,16 +89,19 @@ class _Site:
         self.companions = Companions(READY_PAGES)
         self._known = known  # of all sites
         self._signs: dict[PooledPage, Signs] = {}
+        self._pool: Sequence[PooledPage] = ()  # whose signs these are
+        self._of_pool = PoolSigns({})
 
     def nearest(
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
     ) -> list[PooledPage]:
         """The pages of the pool, the nearest to a page first."""
-        before = self._signs
-        before[page] = signs  # it may be in the pool, now or for the next page
-        self._known.put(page, signs)
-        self._signs = {each: before.get(each) or self._read(each) for each in pool}
-        return nearest(signs, self._signs)
+        self._known.put(page, signs)  # it may be in the pool, now or for the next page
+        if pool != self._pool:
+            before = self._signs
+            self._signs = {each: before.get(each) or self._read(each) for each in pool}
+            self._pool, self._of_pool = pool, PoolSigns(self._signs)
+        return self._of_pool.nearest(signs)
 
     def _read(self, page: PooledPage) -> Signs:
         signs = self._known.get(page)

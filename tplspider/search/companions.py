@@ -6,7 +6,6 @@ addresses, are compared first; few are enough, and more of them do harm.
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -49,8 +48,10 @@ def shared_directories(one: str, other: str) -> float:
 
 def share_of_directories(ours: Sequence[str], theirs: Sequence[str]) -> float:
     """The same for addresses that are given by the segments of their paths."""
-    pairs = zip(ours[:-1], theirs[:-1], strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    shared = 0
+    most = min(len(ours), len(theirs)) - 1  # the last is the name
+    while shared < most and ours[shared] == theirs[shared]:
+        shared += 1
     return shared / max(len(ours), len(theirs))
 
 
