@@ -36,7 +36,8 @@ _STYLING = frozenset(
     "body clearfix code container copy dark light line linenums lines numberlines scroll source"
     " table wrap wrapper".split()
 )
-_AROUND = 6  # elements around a pre that may name its language: a table is five
+_AROUND = 8  # elements around a pre that may name its language: a table is five
+_MAY_NAME = frozenset("code div figure pre section table tbody td tr".split())
 
 
 def is_code(pre: Element) -> bool:
@@ -112,12 +113,17 @@ def language_of(element: Element) -> str:
     inner = next(element.iter("code", "pre"), element)
     nodes = [*dict.fromkeys((inner, *inner.iter("code"), element))]
     for around in element.iterancestors():
-        if len(nodes) > _AROUND or around.tag not in ("code", "div", "figure", "pre", "section"):
+        if len(nodes) > _AROUND or around.tag not in _MAY_NAME:
             break
         nodes.append(around)
         if around.tag == "figure":
             break
     return next(filter(None, map(_named_language, nodes)), "")
+
+
+def names_language(element: Element) -> bool:
+    """Whether an element says in which language the code in it is."""
+    return _named_language(element) != ""
 
 
 def _named_language(element: Element) -> str:

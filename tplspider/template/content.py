@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from tplspider.template.part_shells import shells_of, start_tag
 from tplspider.template.text_lines import BLOCKS, CELLS
 
 if TYPE_CHECKING:
@@ -37,8 +39,12 @@ def own_parts(page: FlatPage, elements: list[int], loose: list[int]) -> list[Par
 
 
 def parts_html(parts: list[Part]) -> str:
-    """Parts as HTML, a line each; inline elements that touch stay together, as in the text."""
+    """Parts as HTML, a line each; inline elements that touch stay together, as in the text.
+
+    Rows are in their table, entries in their list, as far as these are around them on the page.
+    """
     written: list[str] = []
+    around: list[Element] = []
     for before, part in zip([None, *parts], parts, strict=False):
         touches = (
             not isinstance(before, str | None)
@@ -47,8 +53,14 @@ def parts_html(parts: list[Part]) -> str:
             and not before.tail
             and {before.tag, part.tag}.isdisjoint(BLOCKS | CELLS)
         )
-        written += ["" if touches or before is None else "\n", part_html(part)]
-    return "".join(written)
+        shells = [] if isinstance(part, str) else shells_of(part)
+        pairs = zip(around, shells, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        written += [f"</{shell.tag}>" for shell in reversed(around[same:])]
+        written.append("" if touches or before is None else "\n")
+        written += [*map(start_tag, shells[same:]), part_html(part)]
+        around = shells
+    return "".join([*written, *(f"</{shell.tag}>" for shell in reversed(around))])
 
 
 def part_html(part: Part) -> str:
