@@ -114,6 +114,17 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
+def test_a_folder_for_pools_that_cannot_be(project: Project) -> None:
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
+    project.write("out.jl", "as it was")
+    settings = {"TPLSPIDER_FIELDS": '{"text": "main_text"}', "TPLSPIDER_POOL_DIR": "out.jl/x"}
+    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
+    assert done.code == 2
+    line = "scrapy crawl: error: TPLSPIDER_POOL_DIR='out.jl/x': cannot write to this folder (Not a"
+    assert done.log.splitlines()[-1].startswith(line)
+    assert (project.folder / "out.jl").read_text() == "as it was"
+
+
 @pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}', '{"text": "mian_text"}'])
 def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
     """Nothing of it is imported for others; what is wrong is told before files are touched."""

@@ -90,12 +90,12 @@ class Command(CrawlCommand):
             return
         if custom.get("TPLSPIDER_FIELDS") or process.settings.get("TPLSPIDER_FIELDS"):
             from tplspider.crawl.exit_status import refuse
-            from tplspider.crawl.fields.field_settings import FieldSettings
+            from tplspider.crawl.fields.check import check_fields
 
             settings = process.settings.copy()
             settings.setdict(custom, priority="spider")
             try:
-                FieldSettings.of(settings)
+                check_fields(settings)
             except ValueError as error:
                 refuse("crawl", error, settings)
 
