@@ -75,7 +75,8 @@ def test_other_ways_to_print(serve: Callable[..., FixtureServer], tmp_path: Path
     text = report.read_text("utf-8")
     assert "The page was compared with pages of its site that were saved before" in text
     assert "Only the key page tells this" in text
-    assert "a pool of the site was there (--pool)" in text
+    assert "are in a saved pool: no search was needed" in text
+    assert f"{server.url}/gone" in text.partition("It was compared with")[2]
 
 
 def test_without_a_pool_there_is_a_search(
