@@ -124,7 +124,8 @@ def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
     damaged, search = done.log.splitlines()
     assert re.search(r"WARNING: The pool \S+ is not used: it is damaged \(cut off", damaged)
-    assert search.endswith("a search is made")
+    told = f"The pool of {page_site(server.url)} cannot be used: a search is made"
+    assert search.endswith(told)
     assert "Traceback" not in done.log
 
 
