@@ -159,7 +159,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        ("127.0.0.1:8102", "http://127.0.0.1:8102/"),
+        ("127.0.0.1:8102", "http://127.0.0.1:8102"),
         ("localhost/a", "http://localhost/a"),
         ("example.org/a", "https://example.org/a"),
         ("https://localhost:8102/", "https://localhost:8102/"),
@@ -211,7 +211,8 @@ def test_pages_that_were_saved_by_a_crawl(
     assert crawl(f"{server.url}/", save_html=tmp_path / "pages").code == 0
     assert strip(tmp_path / "pages", "-O", tmp_path / "rows.jl").code == 0
     rows = {row["path"]: row for row in read(tmp_path / "rows.jl")}
-    assert rows.pop("manifest.json")["outcome"] == "not-html"
+    manifest = rows.pop("manifest.json")
+    assert (manifest["outcome"], manifest["url"]) == ("not-html", "")
     assert rows["key.html"]["url"] == f"{server.url}/"
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 
