@@ -18,6 +18,7 @@ from scrapy import Item
 from scrapy.settings import Settings
 
 from tplspider.crawl.fields.awaited_count import AwaitedCount
+from tplspider.crawl.fields.check import check_fields
 from tplspider.crawl.fields.field_settings import CHOICES, FieldSettings
 from tplspider.crawl.fields.item_fields import filled, undeclared_fields
 from tplspider.crawl.fields.page_shelf import PageShelf
@@ -25,6 +26,7 @@ from tplspider.pools.pool import PooledPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 VALUES = {"text": "words", "many": 3}
 
@@ -181,6 +183,18 @@ def test_no_fields(value: object) -> None:
 def test_a_wrong_setting_is_told_in_a_line(name: str, value: object, line: str) -> None:
     with pytest.raises(ValueError, match=rf"^{re.escape(line)}[^\n]*$"):
         FieldSettings.of(Settings({f"TPLSPIDER_{name}": value}))
+
+
+def test_a_folder_for_pools_is_tried_and_not_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = Settings({"TPLSPIDER_FIELDS": {"a": "title"}, "TPLSPIDER_POOL_DIR": tmp_path / "x"})
+    check_fields(settings)
+    assert not (tmp_path / "x").exists()
+    settings.set("TPLSPIDER_POOL_DIR", tmp_path / "file" / "x")
+    with pytest.raises(ValueError, match=r"^TPLSPIDER_POOL_DIR='.*': cannot write to this folder"):
+        check_fields(settings)
+    settings.set("TPLSPIDER_FIELDS", {})
+    check_fields(settings)
 
 
 def test_what_a_field_can_be() -> None:

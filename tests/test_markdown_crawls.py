@@ -104,7 +104,8 @@ def test_a_command_without_the_package(serve: Callable[..., FixtureServer], tmp_
     server = serve("menu", routes_of(pages_of()))
     done = run_scrapy("template", "--markdown", f"{server.url}/", folder=tmp_path)
     assert done.code == 2
-    assert len([line for line in done.log.splitlines() if NEEDS in line]) == 1
+    (line,) = [line for line in done.log.splitlines() if NEEDS in line]
+    assert line.startswith("scrapy template: error: --markdown: ")
     assert (server.log, "Traceback" in done.log, done.stdout) == ([], False, "")
     done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")

@@ -114,6 +114,26 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
+def test_fields_without_the_add_on_are_told(project: Project) -> None:
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]\nADDONS = {}')
+    settings = {"TPLSPIDER_FIELDS": '{"text": "main_text"}'}
+    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
+    assert done.code == 0, done.log
+    (line,) = [each for each in done.log.splitlines() if "WARNING" in each]
+    assert "WARNING: TPLSPIDER_FIELDS has no effect: the add-on is not on (ADDONS = {" in line
+
+
+def test_a_folder_for_pools_that_cannot_be(project: Project) -> None:
+    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
+    project.write("out.jl", "as it was")
+    settings = {"TPLSPIDER_FIELDS": '{"text": "main_text"}', "TPLSPIDER_POOL_DIR": "out.jl/x"}
+    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
+    assert done.code == 2
+    line = "scrapy crawl: error: TPLSPIDER_POOL_DIR='out.jl/x': cannot write to this folder (Not a"
+    assert done.log.splitlines()[-1].startswith(line)
+    assert (project.folder / "out.jl").read_text() == "as it was"
+
+
 @pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}', '{"text": "mian_text"}'])
 def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
     """Nothing of it is imported for others; what is wrong is told before files are touched."""
@@ -132,6 +152,7 @@ def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) ->
     row = (project.folder / "out.jl").read_text()
     assert ("text" in row.replace("data:text", "")) is ("main" in fields)
     assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
+    assert "the add-on is not on" not in done.log
     if not fields:
         assert "tplspider.crawl.fields" not in done.stdout
 

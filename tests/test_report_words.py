@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.summaries import row, summary, unusable
+from tests.support.summaries import SITE, row, summary, template, unusable
 from tplspider import FolderSite, search_pages
 from tplspider.report.answer_words import AnswerWords, answer_words
+from tplspider.report.index_entry import index_entry
+from tplspider.report.index_rows import IndexRows
 from tplspider.report.model import make_report
 from tplspider.report.outcome_words import REASONS, key_page_advice
+from tplspider.report.rendering import render_index, render_report
 from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE, answer_hint
 from tplspider.web.answers import NO_LINKS
 
@@ -137,3 +141,22 @@ def test_an_empty_page_is_called_so(tmp_path: Path) -> None:
 )
 def test_headlines(size: int, wanted: int, headline: str) -> None:
     assert words_of(found_pages(size, wanted)).headline == headline
+
+
+def test_a_saved_pool_is_not_a_failure(tmp_path: Path) -> None:
+    found = summary([], [], requested_size=3, complete=False, reason="pool", loads=1, links=16)
+    words = words_of(found)
+    assert words.headline == "The page was compared with pages of its site that were saved before"
+    assert words.found.endswith("most like it are in a saved pool: no search was needed.")
+    assert (words.why, words.attempts, words.sure) == ("", (), "")
+    assert words.cost == "1 page load"
+    text = render_report(make_report(found, template(members=[f"{SITE}/gone", f"{SITE}/old"])))
+    assert re.findall(r"<li>.*?<bdi>(.*?)</bdi>", text) == [f"{SITE}/gone", f"{SITE}/old"]
+    for word in ("Asked for", "Why not all", "What to try"):
+        assert word not in text
+    entry = index_entry(make_report(found).summary)
+    assert (entry.answer, entry.size) == ("by a saved pool", "")
+    rows = IndexRows(tmp_path / "rows")
+    rows.put(entry)
+    assert "0 complete, 0 partial, 1 by a saved pool." in "".join(render_index(rows, rows.counts()))
+    rows.close()

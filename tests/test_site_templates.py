@@ -277,11 +277,19 @@ def test_addresses_need_not_be_any() -> None:
         ({"held_megabytes": 0}, "held_megabytes=0: expected a number of megabytes above 0"),
         ({"seconds": 0}, "seconds=0: expected a number of seconds above 0"),
         ({"wanted": ["main_txt"]}, "a PageTemplate has no main_txt"),
+        ({"store": "x"}, "store='x': expected a PoolFolder, or what loads and saves"),
     ],
 )
 def test_values_that_make_no_sense(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=f"^{words}$"):
         SiteTemplates(**given)
+
+
+def test_markdown_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "html_to_markdown", None)
+    SiteTemplates(wanted={"main_text"})
+    with pytest.raises(ImportError, match="^Markdown needs html-to-markdown: pip install"):
+        SiteTemplates(wanted={"main_text", "main_markdown"})
 
 
 def test_a_small_pool_is_ready_when_it_is_full() -> None:

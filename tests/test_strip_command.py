@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -155,6 +155,23 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("127.0.0.1:8102", "http://127.0.0.1:8102"),
+        ("localhost/a", "http://localhost/a"),
+        ("example.org/a", "https://example.org/a"),
+        ("https://localhost:8102/", "https://localhost:8102/"),
+    ],
+)
+def test_a_base_without_a_scheme(tmp_path: Path, given: str, meant: str) -> None:
+    (tmp_path / "pages").mkdir()
+    options = Namespace(rows=str(tmp_path / "x.jl"), base_url=given, markdown=False, html=False)
+    options.pool = options.workers = None
+    assert plan_strip([str(tmp_path / "pages")], options, Settings()).base_url == meant
+
+
 def test_a_refusal_is_one_line(tmp_path: Path) -> None:
     for arguments in ((tmp_path / "nothing", "-O", "rows.jl"), (tmp_path, "-O", "rows.jl"), ()):
         done = strip(*arguments)
@@ -194,7 +211,8 @@ def test_pages_that_were_saved_by_a_crawl(
     assert crawl(f"{server.url}/", save_html=tmp_path / "pages").code == 0
     assert strip(tmp_path / "pages", "-O", tmp_path / "rows.jl").code == 0
     rows = {row["path"]: row for row in read(tmp_path / "rows.jl")}
-    assert rows.pop("manifest.json")["outcome"] == "not-html"
+    manifest = rows.pop("manifest.json")
+    assert (manifest["outcome"], manifest["url"]) == ("not-html", "")
     assert rows["key.html"]["url"] == f"{server.url}/"
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 

@@ -75,7 +75,8 @@ def test_other_ways_to_print(serve: Callable[..., FixtureServer], tmp_path: Path
     text = report.read_text("utf-8")
     assert "The page was compared with pages of its site that were saved before" in text
     assert "Only the key page tells this" in text
-    assert "a pool of the site was there (--pool)" in text
+    assert "are in a saved pool: no search was needed" in text
+    assert f"{server.url}/gone" in text.partition("It was compared with")[2]
 
 
 def test_without_a_pool_there_is_a_search(
@@ -123,7 +124,8 @@ def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
     damaged, search = done.log.splitlines()
     assert re.search(r"WARNING: The pool \S+ is not used: it is damaged \(cut off", damaged)
-    assert search.endswith("a search is made")
+    told = f"The pool of {page_site(server.url)} cannot be used: a search is made"
+    assert search.endswith(told)
     assert "Traceback" not in done.log
 
 

@@ -110,6 +110,18 @@ class Addon:
         os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
 
 
+def is_on(settings: BaseSettings) -> bool:
+    """Whether the add-on, or one that is derived from it, is among those of the settings."""
+    for each, place in settings.getdict("ADDONS").items():
+        try:
+            found = load_object(each)
+        except Exception:  # noqa: BLE001 - of somebody else: Scrapy meets it again
+            continue
+        if place is not None and isinstance(found, type) and issubclass(found, Addon):
+            return True
+    return False
+
+
 def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> None:
     """Put *ours* in the place that the settings give to *theirs*, unless one of the two is off."""
     table = "DOWNLOADER_MIDDLEWARES"

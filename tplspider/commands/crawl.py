@@ -89,15 +89,21 @@ class Command(CrawlCommand):
         except Exception:  # noqa: BLE001 - as above
             return
         if custom.get("TPLSPIDER_FIELDS") or process.settings.get("TPLSPIDER_FIELDS"):
+            from tplspider.addon import is_on
             from tplspider.crawl.exit_status import refuse
-            from tplspider.crawl.fields.field_settings import FieldSettings
+            from tplspider.crawl.fields.check import check_fields
 
             settings = process.settings.copy()
             settings.setdict(custom, priority="spider")
             try:
-                FieldSettings.of(settings)
+                check_fields(settings)
             except ValueError as error:
                 refuse("crawl", error, settings)
+            if not is_on(settings):
+                logger.warning(
+                    "TPLSPIDER_FIELDS has no effect: the add-on is not on"
+                    ' (ADDONS = {"tplspider.addon.Addon": 500})'
+                )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings

@@ -94,9 +94,7 @@ class Command(BaseRunSpiderCommand):
         try:
             check_crawl(TemplateCandidatesSpider, arguments, self.settings, printed="the text")
         except ValueError as error:
-            said = str(error)
-            as_given = f"-i {said.removeprefix('urls=')}" if said.startswith("urls=") else said
-            refuse("template", as_given, self.settings)
+            refuse("template", _as_given(str(error), opts), self.settings)
         if opts.pool is not None:
             arguments["_pools"] = self._pools(opts.pool)
         if "url" in arguments:
@@ -193,6 +191,15 @@ def _why_not(args: list[str], opts: argparse.Namespace) -> str:
     if opts.html and opts.markdown:
         return "--html or --markdown, not both"
     return ""
+
+
+def _as_given(fault: str, opts: argparse.Namespace) -> str:
+    """What is wrong, by the names of the options that it came with."""
+    if fault.startswith("urls="):
+        return f"-i {fault.removeprefix('urls=')}"
+    if opts.markdown and fault.startswith("TPLSPIDER_MARKDOWN:"):
+        return f"--markdown:{fault.removeprefix('TPLSPIDER_MARKDOWN:')}"
+    return fault
 
 
 def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:

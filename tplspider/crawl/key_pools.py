@@ -73,7 +73,10 @@ class KeyPools:
             return await run_in_thread(_sources, key, pool)
         if site not in self._told:
             self._told.add(site)
-            self._tell(f"There is no pool of {site} in {self._folder.directory}")
+            if self._folder.has(site):  # the folder has told why not
+                self._tell(f"The pool of {site} cannot be used")
+            else:
+                self._tell(f"There is no pool of {site} in {self._folder.directory}")
         return None
 
     def _tell(self, what: str) -> None:

@@ -76,6 +76,10 @@ class PoolFolder:
                 f"{str(directory)!r} cannot be a folder for pools: {_reason(error)}"
             ) from None
 
+    def has(self, site: str) -> bool:
+        """Whether there is anything in the place of a site's pool, of use or not."""
+        return os.path.lexists(self.directory / file_name(site))
+
     def load(self, site: str) -> list[PooledPage]:
         """The pages of the pool of a site; none where there is none that can be used."""
         path = self.directory / file_name(site)

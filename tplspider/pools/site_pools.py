@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from tplspider.pools.pool import POOL, Pool, page_site
 
@@ -29,6 +29,7 @@ _SITE, _PAGE = 1700, 400  # bytes that a site, and a page in its pool, take besi
 Entry = TypeVar("Entry")
 
 
+@runtime_checkable
 class PoolStore(Protocol):
     """Where pools are kept from one crawl to the next."""
 

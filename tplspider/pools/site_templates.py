@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import POOL, PooledPage
-from tplspider.pools.site_pools import HELD, MEGABYTES, READY, SitePools
-from tplspider.pools.stripper import COMPANIONS, Stripper
+from tplspider.pools.site_pools import HELD, MEGABYTES, READY, PoolStore, SitePools
+from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper
+from tplspider.template.markdown import check_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.pools.site_pools import PoolStore, Released
+    from tplspider.pools.site_pools import Released
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,9 @@ class SiteTemplates(Generic[Token]):
     how many a page is compared with. The pools of all sites together take *megabytes* at most, the
     pages that are held back are *held* at most and take *held_megabytes*; both count packed HTML.
     A page that takes longer than *seconds* is given out as if there were no evidence. *wanted* are
-    the fields of the :class:`~tplspider.items.PageTemplate` that are needed.
+    the fields of the :class:`~tplspider.items.PageTemplate` that are needed: the others may stay
+    empty. Without it, all but Markdown are filled. MarkdownMissingError is raised where Markdown is
+    wanted and cannot be made, ValueError for all other arguments that will not do.
     """
 
     def __init__(
@@ -71,6 +74,10 @@ class SiteTemplates(Generic[Token]):
         unknown = (self._wanted or frozenset()) - {each.name for each in fields(PageTemplate)}
         if unknown:
             raise ValueError(f"a PageTemplate has no {', '.join(sorted(unknown))}")
+        if MARKDOWN & (self._wanted or frozenset()):
+            check_markdown()
+        if store is not None and not isinstance(store, PoolStore):
+            raise ValueError(f"store={store!r:.80}: expected a PoolFolder, or what loads and saves")
         if ready is not None and ready > pool:
             raise ValueError(f"ready={ready!r}: a pool of {pool!r} pages never has so many")
         if not isinstance(companions, int) or companions < 1:

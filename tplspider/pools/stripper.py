@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 32  # of which pages are kept ready ...
 READY_PAGES = 200  # ... so many in all, some 200 kB each
-_MARKDOWN = {"main_markdown": "main_html", "content_markdown": "content_html"}  # made of these
+_MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
+MARKDOWN = frozenset(_MADE_OF)
 
 
 class Stripper:
@@ -52,9 +53,9 @@ class Stripper:
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
             return known.nearest(page, signs_of(flat, lines, page.identity), pool)
 
-        markdown = _MARKDOWN.keys() & (wanted or ())
+        markdown = MARKDOWN & (wanted or frozenset())
         if wanted is not None:
-            wanted |= {_MARKDOWN[name] for name in markdown}
+            wanted |= {_MADE_OF[name] for name in markdown}
         found = known.companions.extract(
             page, choose, wanted=wanted, seconds=seconds, most=self.companions
         )
@@ -67,7 +68,7 @@ class Stripper:
 
             base = base_address(page.html, page.url)
             for name in markdown:
-                setattr(found, name, to_markdown(getattr(found, _MARKDOWN[name]), base))
+                setattr(found, name, to_markdown(getattr(found, _MADE_OF[name]), base))
         return found
 
     def _site(self, name: str) -> _Site:

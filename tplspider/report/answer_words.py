@@ -36,13 +36,11 @@ _ENDS = {
     MAX_LOADS: "the budget of page loads is spent",
     MAX_SECONDS: "the time is up",
     CANCELLED: "a program has ended the search",
-    POOL: "a pool of the site was there (--pool), so there was no need of a search",
 }
 # A smaller n would not help: whatever it could find is the answer already.
 _TRY = {
     MAX_LOADS: "Try a larger -a max_loads.",
     MAX_SECONDS: "Try a larger -a max_seconds.",
-    POOL: "Leave out --pool to have a search.",
 }
 _NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
 _AGAIN = "Run the search again, and let it come to its end."
@@ -76,8 +74,13 @@ def answer_words(summary: CandidateSearch) -> AnswerWords:
         cost=_cost(summary),
         why=_why(summary),
         know=_know(summary),
-        attempts=() if summary.complete else (_attempt(summary),),
+        attempts=() if summary.complete or by_pool(summary) else (_attempt(summary),),
     )
+
+
+def by_pool(summary: CandidateSearch) -> bool:
+    """Whether a saved pool has told what a search was to find out."""
+    return summary.key_outcome == "ok" and summary.reason == POOL
 
 
 def _headline(summary: CandidateSearch) -> str:
@@ -86,7 +89,7 @@ def _headline(summary: CandidateSearch) -> str:
         return "The key page was not loaded"
     if summary.key_outcome != "ok":
         return "The key page cannot be used"
-    if summary.reason == POOL:
+    if by_pool(summary):
         return "The page was compared with pages of its site that were saved before"
     if not size:
         return "No other page was found"
@@ -101,6 +104,9 @@ def _headline(summary: CandidateSearch) -> str:
 
 def _found(summary: CandidateSearch) -> str:
     site = short(urlsplit(summary.key_url).netloc if "//" in summary.key_url else "", 60)
+    if by_pool(summary):
+        of = f" of {site}" if site else ""
+        return f"The pages{of} that are most like it are in a saved pool: no search was needed."
     asked = f"Asked for {counted(summary.requested_size, 'page')}"
     asked += f" of {site}" if site else ""
     together = " that all link to each other" if summary.requested_size > 1 else ""
@@ -148,6 +154,8 @@ def _cost(summary: CandidateSearch) -> str:
 def _why(summary: CandidateSearch) -> str:
     if summary.hint == EMPTY_ANSWER:
         return EMPTY_ANSWER
+    if by_pool(summary):
+        return ""
     if summary.reason in (COMPLETE, KEY_PAGE_UNUSABLE) or summary.complete:
         return "" if summary.key_outcome == "ok" else reason_words(summary.key_outcome)
     if summary.key_outcome not in ("ok", NOT_LOADED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tplspider.report.answer_words import by_pool
 from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import short, short_address
 from tplspider.search.hints import EMPTY_ANSWER
@@ -12,6 +13,7 @@ from tplspider.search.hints import EMPTY_ANSWER
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
 
+BY_POOL = "by a saved pool"
 _MOST = 300  # characters of a hint
 
 
@@ -23,7 +25,7 @@ class IndexEntry:
     line: int | None
     url: str
     title: str
-    answer: str  # complete, partial, or why there is none
+    answer: str  # complete, partial, by a saved pool, or why there is none
     size: str
     similarity: float | None
     loads: int
@@ -40,7 +42,9 @@ def index_entry(summary: CandidateSearch) -> IndexEntry:
         title=short(summary.key_title),
         answer=_answer(summary),
         # A line that could not be searched asked for nothing.
-        size=f"{summary.cs_size} of {summary.requested_size}" if summary.requested_size else "",
+        size=f"{summary.cs_size} of {summary.requested_size}"
+        if summary.requested_size and not by_pool(summary)
+        else "",
         similarity=summary.similarity,
         loads=summary.loads,
         hint=short(summary.hint, _MOST) if summary.hint != EMPTY_ANSWER else "",
@@ -51,6 +55,8 @@ def index_entry(summary: CandidateSearch) -> IndexEntry:
 def _answer(summary: CandidateSearch) -> str:
     if summary.key_outcome != "ok":
         return EMPTY_ANSWER if summary.hint == EMPTY_ANSWER else reason_words(summary.key_outcome)
+    if by_pool(summary):
+        return BY_POOL
     if not summary.cs_size:
         return "no other page was found"
     return "complete" if summary.complete else "partial"

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, get_type_hints
 
 from tplspider.report.field_types import check_fields
-from tplspider.report.index_entry import IndexEntry, page_of
+from tplspider.report.index_entry import BY_POOL, IndexEntry, page_of
 from tplspider.report.model import check_search_id
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Counts(NamedTuple):
     complete: int
     partial: int
     others: tuple[tuple[str, int], ...] = ()  # why there is no answer, and how often
+    by_pool: int = 0  # pages that were compared with saved ones, without a search
 
 
 class IndexRows:
@@ -78,8 +79,9 @@ class IndexRows:
             by_answer: dict[str, int] = dict(found)
         total = sum(by_answer.values())
         complete, partial = by_answer.pop("complete", 0), by_answer.pop("partial", 0)
+        by_pool = by_answer.pop(BY_POOL, 0)
         others = sorted(by_answer.items(), key=lambda item: (-item[1], item[0]))
-        return Counts(total, complete, partial, tuple(others))
+        return Counts(total, complete, partial, tuple(others), by_pool)
 
     def __iter__(self) -> Iterator[IndexEntry]:
         """All rows, by line."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tplspider.report.answer_words import answer_words
+from tplspider.report.answer_words import answer_words, by_pool
 from tplspider.report.clean_page import (
     GREY_STYLE,
     WHOLE_STYLE,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tplspider.report.model import Report
 
 _REASONS = 12  # why there is no answer, told above the index
+_COMPARED = 50  # pages of a pool that are named
 _MOST_TEXT = 200_000  # characters of the main text
 
 
@@ -61,6 +62,7 @@ def render_report(report: Report) -> str:
         summary=report.summary,
         template=report.template,
         words=answer_words(report.summary),
+        compared=_compared(report),
         drawing=draw(report),
         near=near,
         farther=len(nearest(report)) - len(near),
@@ -86,6 +88,12 @@ def matrix_pages(report: Report) -> list[int]:
         return list(report.links)
     near = [rank for rank in nearest(report) if len(report.missing(rank)) == 1]
     return [KEY, *sorted([*report.members, *near][:MOST_ON_RINGS])]
+
+
+def _compared(report: Report) -> list[str]:
+    """The pages of a saved pool that the key page was compared with."""
+    template = report.template
+    return template.members[:_COMPARED] if template and by_pool(report.summary) else []
 
 
 def _near(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:

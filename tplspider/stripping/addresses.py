@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from tplspider.stripping.manifest import web_address
 from tplspider.web.authority import LONGEST_HOST
@@ -98,9 +98,23 @@ def origin_of(name: bytes, scheme: str = "") -> str:
     ):
         return ""
     if not scheme:
-        scheme = "https" if is_public and port in (0, 443) else "http"
+        scheme = _scheme(host, port)
     is_default = port in (0, 443 if scheme == "https" else 80)
     return f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
+
+
+def assumed_scheme(url: str) -> str:
+    """An address whose scheme nobody has given, with that which is taken for it here.
+
+    >>> assumed_scheme("https://127.0.0.1:8102/a"), assumed_scheme("https://example.org/a")
+    ('http://127.0.0.1:8102/a', 'https://example.org/a')
+    """
+    parts = urlsplit(url)
+    return parts._replace(scheme=_scheme(parts.hostname or "", parts.port or 0)).geturl()
+
+
+def _scheme(host: str, port: int) -> str:
+    return "https" if port in (0, 443) and registered_domain(host) else "http"
 
 
 def without_query(name: bytes) -> bytes:

@@ -36,7 +36,8 @@ class Listed:
     """A file: its path in the folder, and what is known of it so far.
 
     *outcome* is '' for one that was not looked at. *url* and *encoding* are '' where there is
-    nothing to be known beyond the path and the content. The others are of pages alone.
+    nothing to be known beyond the path and the content. *is_manifest* is true of a manifest that
+    told something of other files, and has no address itself. The others are of pages alone.
     """
 
     path: bytes
@@ -46,6 +47,7 @@ class Listed:
     site: str = ""
     place: int = 0
     digest: bytes = b""
+    is_manifest: bool = False
 
 
 class Listing:
@@ -85,7 +87,10 @@ class Listing:
             yield path
 
     def add_addresses(self, rows: Iterable[tuple[bytes, str, str]]) -> None:
-        """Note what a manifest says: paths, with addresses and encodings. The last counts."""
+        """Note what a manifest says: paths, with addresses and encodings. The last counts.
+
+        Its own address is to be ''.
+        """
         keyed = ((_key(path), url, encoding) for path, url, encoding in rows)
         with self._transaction():
             self._many("INSERT OR REPLACE INTO manifests VALUES (?, ?, ?)", keyed)
@@ -195,4 +200,5 @@ def _listed(row: tuple[Any, ...]) -> Listed:
     key, outcome, url, encoding, site, place, digest = row
     number = int.from_bytes(place) if place else 0
     path = key.replace(b"\0", b"/")
-    return Listed(path, outcome, url or "", encoding or "", site or "", number, digest or b"")
+    texts = (url or "", encoding or "", site or "")
+    return Listed(path, outcome, *texts, number, digest or b"", is_manifest=url == "")

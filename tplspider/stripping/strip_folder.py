@@ -144,7 +144,7 @@ class FolderStripper:
     ) -> AsyncIterator[_Waiting]:
         for batch in self.listing.in_order():
             for listed in batch:
-                url = listed.url or self.addresses.of(listed.path)
+                url = "" if listed.is_manifest else listed.url or self.addresses.of(listed.path)
                 outcome = listed.outcome
                 if outcome == PAGE:
                     try:

@@ -99,5 +99,9 @@ def _is_one_of(entry: os.DirEntry[str], inodes: Collection[Inode]) -> bool:
 
 def _addresses(folder: Path, path: bytes) -> Iterator[tuple[bytes, str, str]]:
     inside = path + b"/" if path else b""
+    is_used = False
     for name, url, encoding in read_manifest(file_of(folder, inside + MANIFEST)):
+        is_used = True
         yield inside + name, url, encoding
+    if is_used:
+        yield inside + MANIFEST, "", ""  # it was never on the site

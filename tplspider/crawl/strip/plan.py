@@ -16,6 +16,7 @@ from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_pat
 from tplspider.crawl.outputs.plan import Output
 from tplspider.crawl.outputs.trial import try_folder
 from tplspider.pools.pool_folder import PoolFolder
+from tplspider.stripping.addresses import assumed_scheme
 from tplspider.stripping.row_file import FORMATS
 from tplspider.stripping.rows import columns
 from tplspider.stripping.strip_folder import StripOptions
@@ -119,7 +120,8 @@ def _base_url(given: str) -> str:
     parts = urlsplit(url)
     if parts.query or parts.fragment:
         raise ValueError(f"--base-url {given!r}: expected the address of a folder, without ? and #")
-    return url
+    has_scheme = given[:8].lower().startswith(("http:", "https:"))
+    return url if has_scheme else assumed_scheme(url)
 
 
 def _workers(given: str | None, config: Config, settings: BaseSettings) -> int:
