@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tplspider.items import PageTemplate
+    from tplspider.pools.pool import PooledPage
 
 WORDS = "apples bees cars doors eels figs goats hats ink jam kites lamps mice nuts oats".split()
 
@@ -288,7 +290,7 @@ def test_values_that_make_no_sense(given: dict[str, Any], words: str) -> None:
 def test_markdown_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "html_to_markdown", None)
     SiteTemplates(wanted={"main_text"})
-    with pytest.raises(ImportError, match="^Markdown needs html-to-markdown: pip install"):
+    with pytest.raises(ImportError, match=r"^Markdown needs html-to-markdown: pip install"):
         SiteTemplates(wanted={"main_text", "main_markdown"})
 
 
@@ -314,3 +316,70 @@ def test_the_package_has_it() -> None:
     assert (tplspider.SiteTemplates, tplspider.StrippedPage) == (SiteTemplates, StrippedPage)
     (found,) = strip(site(1))
     assert replace(found, token=7).token == 7
+
+
+class FullStore:
+    """A store that cannot save."""
+
+    def load(self, site: str) -> list[PooledPage]:
+        return []
+
+    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
+        raise OSError("full")
+
+
+def test_pages_are_not_lost_when_something_is_raised_in_between() -> None:
+    templates: SiteTemplates[int] = SiteTemplates(store=FullStore())
+    for number, (url, html) in enumerate(site(5)):
+        templates.add(url, html, number)
+    with pytest.raises(OSError, match="full"):
+        templates.flush()
+    with pytest.raises(OSError, match="full"):
+        templates.flush()
+    assert [each.token for each in templates.add("http://b.org/", "<p>Other", 5)] == [*range(5)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs the timers of Unix")
+def test_pages_are_not_lost_when_a_signal_interrupts() -> None:
+    class StoppedError(Exception): ...
+
+    def interrupt(*_: object) -> None:
+        raise StoppedError
+
+    templates: SiteTemplates[int] = SiteTemplates()
+    found: list[int] = []
+    before = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        for number, (url, html) in enumerate(site(40)):
+            if number == 14:  # the pool is ready: all are given out
+                signal.setitimer(signal.ITIMER_REAL, 0.005)
+            try:
+                found += [each.token for each in templates.add(url, html, number)]
+            except StoppedError:
+                interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    found += [each.token for each in templates.flush()]
+    assert interrupted == 1
+    assert found == [*range(40)]
+
+
+def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture) -> None:
+    attributes = " ".join(f"a{number}=1" for number in range(40_000))
+    pages = site(20)
+    pages[3] = ("http://a.org/costly", f"<html><body {attributes}><p>Words")
+    found = strip(pages)
+    assert [each.token for each in found] == list(range(20))
+    costly = found[3].template
+    assert (costly.key_url, costly.main_text, costly.evidence) == ("http://a.org/costly", "", 0)
+    assert {each.template.evidence for each in found if each.token != 3} == {3}
+    assert "http://a.org/costly is not read" in caplog.text
+
+
+def test_a_user_and_a_password_are_taken_off() -> None:
+    pages = [(url.replace("http://", "http://me:secret@"), html) for url, html in site(6)]
+    found = strip(pages)
+    assert found[5].template.evidence == 3
+    assert "secret" not in repr([asdict(each.template) for each in found])

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tplspider.extraction import strip_job
-from tplspider.extraction.errors import ExtractionTimeoutError, ExtractorFailedError
+from tplspider.extraction.errors import (
+    ExtractionTimeoutError,
+    ExtractorFailedError,
+    WorkerDiedError,
+)
 from tplspider.extraction.strip_job import PoolForgotten, StripJob, StripWork, id_of
 from tplspider.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import Pool, PooledPage
@@ -92,6 +96,24 @@ def test_a_worker_that_is_gone_is_replaced_and_learns_the_pool_again() -> None:
             await asyncio.sleep(0.1)
             assert await strip_all(made, "one.org", pages) == wanted
             assert made.pids != [pid]
+
+    asyncio.run(run())
+
+
+@pytest.mark.crawl
+def test_a_worker_that_stands_still_is_not_waited_for_as_a_new_one_is() -> None:
+    async def run() -> None:
+        async with workers(seconds=1) as made:
+            pages = site("one.org", 5)
+            wanted = literally("one.org", pages)
+            made._seconds = 60  # on a busy machine
+            assert await made.strip("one.org", pages[0], pages) == wanted[0]
+            made._seconds = 1
+            os.kill(made.pids[0], signal.SIGSTOP)
+            with pytest.raises(WorkerDiedError, match="not ready in 1 s"):
+                await asyncio.wait_for(made.strip("one.org", pages[1], pages), 20)
+            made._seconds = 60
+            assert await made.strip("one.org", pages[2], pages) == wanted[2]
 
     asyncio.run(run())
 

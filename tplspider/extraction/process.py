@@ -56,6 +56,7 @@ class WorkerProcess:
         assert self._process.stdout
         self._requests = self._process.stdin
         self._answers = self._process.stdout
+        self.was_ready = False  # whether it has begun with a job
         self._pipes = Lock()  # closed by one thread, they must not be in use by another
         with suppress(OSError):  # it has ended already: talking to it will tell
             self._requests.write(pickle.dumps([str(entry) for entry in sys.path]))

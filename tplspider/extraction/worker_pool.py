@@ -122,11 +122,13 @@ class WorkerPool:
         loop = asyncio.get_running_loop()
         started = False
         try:
-            async with asyncio.timeout(START_SECONDS) as limit:
+            # One that has been at work before has all that it needs.
+            start_seconds = min(START_SECONDS, job.seconds) if worker.was_ready else START_SECONDS
+            async with asyncio.timeout(start_seconds) as limit:
                 while True:
                     message = await messages.get()
                     if isinstance(message, Started):
-                        started = True
+                        started = worker.was_ready = True
                         limit.reschedule(loop.time() + job.seconds)
                     elif isinstance(message, LogLine):
                         _log(message)
@@ -136,7 +138,7 @@ class WorkerPool:
                         raise self._why_ended(message.status, job)
         except TimeoutError:
             if not started:
-                raise WorkerDiedError(f"the worker was not ready in {START_SECONDS} s") from None
+                raise WorkerDiedError(f"the worker was not ready in {start_seconds:g} s") from None
             raise ExtractionTimeoutError(f"it takes more than {job.seconds:g} s") from None
 
     def _why_ended(self, status: int, job: Job) -> ExtractionError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left, insort
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import attrgetter
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING
 from tplspider.pools.look import look_of
 from tplspider.template.extract import PageSource
 from tplspider.web.addresses import identity
+from tplspider.web.authority import without_user
+from tplspider.web.page_faults import is_too_large
 from tplspider.web.site import site_name
 
 if TYPE_CHECKING:
@@ -66,15 +69,25 @@ class PooledPage:
     packed: bytes
     taken: float = field(default=0, compare=False)  # when, by the clock
     size: int = field(default=0, compare=False)  # bytes of the HTML
+    is_too_large: bool = field(default=False, compare=False)  # to be read
 
     @classmethod
     def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
         """Pack a page, which came now, or when it was *taken*."""
+        with suppress(ValueError):  # an address that cannot be parsed stands for itself
+            url = without_user(url)
         page = page_identity(url)
         text = html.encode("utf-8", "replace")
-        digest = blake2b(text, digest_size=16).digest()
-        when = time() if taken is None else taken
-        return cls(url, page, place_of(page), digest, zlib.compress(text, _FAST), when, len(text))
+        return cls(
+            url,
+            page,
+            place_of(page),
+            blake2b(text, digest_size=16).digest(),
+            zlib.compress(text, _FAST),
+            taken=time() if taken is None else taken,
+            size=len(text),
+            is_too_large=is_too_large(text),
+        )
 
     @property
     def html(self) -> str:
@@ -127,7 +140,7 @@ class Pool:
 
     def add(self, page: PooledPage) -> bool:
         """Add a page; whether the pool is another one by that."""
-        if page.size > LARGEST or not self.takes(page.place):
+        if page.size > LARGEST or page.is_too_large or not self.takes(page.place):
             return False
         known = self._at(page)
         if known is not None and known.digest == page.digest:

@@ -23,6 +23,7 @@ FORMAT, VERSION = "tplspider pool", 1
 LARGEST_POOL = 512_000_000  # bytes of HTML of all pages
 _LONGEST_HEADER = 8_000_000
 _CHECKSUM = 32  # bytes
+_LATEST = 1e11  # seconds: some thousand years from now
 # A link is not followed, and a pipe is not waited for; Windows knows neither.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _READ |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -129,7 +130,16 @@ def _page(row: dict[str, Any], packed: bytes, site: str) -> PooledPage:
         raise PoolFileError("it is damaged (a page is not what it says)")
     text.decode("utf-8")
     identity = page_identity(url)
-    return PooledPage(url, identity, place_of(identity), digest, packed, float(row["taken"]), size)
+    return PooledPage(
+        url, identity, place_of(identity), digest, packed, _moment(row["taken"]), size
+    )
+
+
+def _moment(value: object) -> float:
+    """A time by the clock; of a clock that is far off, or of none, there is nothing to believe."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LATEST:
+        raise PoolFileError("it is damaged (out of form)")
+    return float(value)
 
 
 def _natural(value: object) -> int:

@@ -223,5 +223,5 @@ def _check(**counts: int) -> None:
 
 def _check_megabytes(**sizes: float) -> None:
     for name, value in sizes.items():
-        if not value > 0:  # nor is it if it is not a number
+        if not (isinstance(value, int | float) and value > 0):  # nor is it if it is not a number
             raise ValueError(f"{name}={value!r}: expected a number of megabytes above 0")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import POOL, PooledPage
 from tplspider.pools.site_pools import HELD, MEGABYTES, READY, PoolStore, SitePools
-from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper
+from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper, TooLargeError
 from tplspider.template.markdown import check_markdown
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class SiteTemplates(Generic[Token]):
         wanted: Iterable[str] | None = None,
         store: PoolStore | None = None,
     ) -> None:
+        if isinstance(wanted, str):
+            raise ValueError(f"wanted={wanted!r:.80}: expected some names, [{wanted!r:.80}]")  # noqa: TRY004 - as documented
         self._wanted = None if wanted is None else frozenset(wanted)
         unknown = (self._wanted or frozenset()) - {each.name for each in fields(PageTemplate)}
         if unknown:
@@ -82,7 +85,7 @@ class SiteTemplates(Generic[Token]):
             raise ValueError(f"ready={ready!r}: a pool of {pool!r} pages never has so many")
         if not isinstance(companions, int) or companions < 1:
             raise ValueError(f"companions={companions!r}: expected a whole number, 1 or more")
-        if seconds is not None and not seconds > 0:
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number of seconds above 0")
         self._pools: SitePools[tuple[PooledPage, Token]] = SitePools(
             pool=pool,
@@ -94,6 +97,9 @@ class SiteTemplates(Generic[Token]):
         )
         self._seconds = seconds
         self._stripper = Stripper(companions=companions)
+        # Pages on their way out: whatever is raised in between, the next call goes on with them.
+        self._due: deque[Released[tuple[PooledPage, Token]]] = deque()
+        self._done: deque[StrippedPage[Token]] = deque()
 
     @property
     def held(self) -> int:
@@ -112,23 +118,33 @@ class SiteTemplates(Generic[Token]):
         *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
         """
         page = PooledPage.of(url, html)
-        return [*self._strip(self._pools.add(page, (page, token)))]
+        self._due += self._pools.add(page, (page, token))
+        while self._due:
+            self._strip_next()
+        done, self._done = self._done, deque()
+        return [*done]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
         """Give out all pages that are held back, with what evidence there is; save the pools.
 
-        Pages are stripped as they are asked for; those that are not are lost.
+        Pages are stripped as they are asked for; those that are not come with the next call.
         """
-        released = self._pools.flush()
+        self._due += self._pools.flush()
         self._pools.save()
-        return self._strip(released)
+        return self._give_out()
 
-    def _strip(
-        self, released: Iterable[Released[tuple[PooledPage, Token]]]
-    ) -> Iterator[StrippedPage[Token]]:
-        for each in released:
-            page, token = each.entry
-            yield StrippedPage(self._template(each.site, page, each.pool), token)
+    def _give_out(self) -> Iterator[StrippedPage[Token]]:
+        while self._due or self._done:
+            if not self._done:
+                self._strip_next()
+            yield self._done.popleft()
+
+    def _strip_next(self) -> None:
+        each = self._due[0]
+        page, token = each.entry
+        found = StrippedPage(self._template(each.site, page, each.pool), token)
+        self._due.popleft()
+        self._done.append(found)
 
     def _template(self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         try:
@@ -138,3 +154,6 @@ class SiteTemplates(Generic[Token]):
         except TimeoutError as error:
             logger.warning("No template for %s: %s", page.url, error)
             return self._stripper.strip(site, page, (), wanted=self._wanted)
+        except TooLargeError as error:
+            logger.warning("%s is not read, its texts are empty: %s", page.url, error)
+            return PageTemplate(page.url, [], "", "", "", [], 0.0)

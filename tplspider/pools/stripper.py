@@ -25,6 +25,10 @@ _MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
 MARKDOWN = frozenset(_MADE_OF)
 
 
+class TooLargeError(ValueError):
+    """A page has so many elements or attributes that it is not read."""
+
+
 class Stripper:
     """Gives pages without their templates; it may be used by one thread at a time."""
 
@@ -46,8 +50,10 @@ class Stripper:
 
         *wanted* are the fields that are to be filled; without it, all but Markdown. Where the pool
         tells nothing, ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it
-        takes longer than *seconds*.
+        takes longer than *seconds*, and TooLargeError for a page that is not read at all.
         """
+        if page.is_too_large:
+            raise TooLargeError("it has more elements or attributes than can be read")
         known = self._site(site)
 
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
@@ -97,7 +103,8 @@ class _Site:
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
     ) -> list[PooledPage]:
         """The pages of the pool, the nearest to a page first."""
-        self._known.put(page, signs)  # it may be in the pool, now or for the next page
+        if any(each.place == page.place for each in pool):
+            self._known.put(page, signs)
         if pool != self._pool:
             before = self._signs
             self._signs = {each: before.get(each) or self._read(each) for each in pool}

@@ -48,5 +48,6 @@ def shown_path(path: bytes) -> str:
     >>> shown_path(b"caf\xe9/a\n.html")
     'caf\\xe9/a\\x0a.html'
     """
-    text = path.decode("utf-8", "backslashreplace")
+    # So that no two paths are shown alike.
+    text = path.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
     return storable(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text))

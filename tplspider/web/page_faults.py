@@ -25,7 +25,7 @@ def page_fault(page: WebPage) -> str:
         return BAD_RESPONSE
     if not page.is_html or _is_other_file(page):
         return NOT_HTML
-    if page.body.count(b"<") + page.body.count(b"=") > _MAX_TAGS or is_too_costly(page.body):
+    if is_too_large(page.body):
         return TOO_LARGE
     try:
         page.text  # noqa: B018 - decodes the body
@@ -34,6 +34,11 @@ def page_fault(page: WebPage) -> str:
     if page.headers.get("content-encoding") and not is_text(page.body[:SNIFFED]):
         return BAD_RESPONSE  # packed in a way that nobody here can unpack
     return ""
+
+
+def is_too_large(body: bytes) -> bool:
+    """Whether reading the tree of a page would take minutes, or hundreds of megabytes."""
+    return body.count(b"<") + body.count(b"=") > _MAX_TAGS or is_too_costly(body)
 
 
 def _is_other_file(page: WebPage) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,8 @@ class Delivery:
                 look_again(self._crawler)  # it may have been idle, but for us
 
     def _filled(self, item: Any, found: PageTemplate) -> Any:
-        values = {name: getattr(found, content) for name, content in self._fields.items()}
+        # Items of one page do not share lists, which somebody may change.
+        values = {name: copy(getattr(found, content)) for name, content in self._fields.items()}
         try:
             item = filled(item, values)
         except Exception as error:  # noqa: BLE001 - whatever the class of somebody's items does

@@ -145,7 +145,10 @@ class HeldItems:
 
 
 def _packed(response: Response) -> PooledPage:
-    return PooledPage.of(response.url, web_page(response).text)
+    packed = PooledPage.of(response.url, web_page(response).text)
+    if packed.is_too_large:
+        raise ValueError("it has more elements or attributes than can be read")
+    return packed
 
 
 def _without_body(response: Response) -> Response | None:

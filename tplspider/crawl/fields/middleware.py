@@ -96,20 +96,18 @@ class FieldsMiddleware:
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
         page: ItemPage | None = None
-        has_items = False
         try:
             async for each in result:
                 if each is None or isinstance(each, Request):
                     yield each
                     continue
-                has_items = True
                 taken = self._take(each, page, response)
                 if taken is None:
                     yield each
                     continue
                 page = taken
                 await self._delivery.under_way.at_most(self._room)
-            if not has_items:
+            if page is None:
                 self._learn(response)
         finally:
             if page is not None and self._end is not None:
@@ -124,10 +122,10 @@ class FieldsMiddleware:
 
     async def spider_closed(self) -> None:
         self._held.close()
-        await run_in_thread(self._held.save)
         self._shelf.close()
         await self._workers.close()
         self._account.sum_up(self._held.sites)
+        await run_in_thread(self._held.save)
 
     def _take(self, item: Any, page: ItemPage | None, response: Response) -> ItemPage | None:
         """Take an item out; the page that it is of, or None of an item that passes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,8 @@ class PageShelf:
         assert self._table is not None
         row = (shelved.row,)
         (packed,) = self._table.execute("SELECT packed FROM pages WHERE id = ?", row).fetchone()
-        self._table.execute("DELETE FROM pages WHERE id = ?", row)
+        with suppress(sqlite3.Error):  # on a full disk: it is read, and that is enough
+            self._table.execute("DELETE FROM pages WHERE id = ?", row)
         return replace(shelved.page, packed=packed)
 
     def close(self) -> None:
