@@ -288,7 +288,7 @@ def test_values_that_make_no_sense(given: dict[str, Any], words: str) -> None:
 def test_markdown_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "html_to_markdown", None)
     SiteTemplates(wanted={"main_text"})
-    with pytest.raises(ImportError, match="^Markdown needs html-to-markdown: pip install"):
+    with pytest.raises(ImportError, match=r"^Markdown needs html-to-markdown: pip install"):
         SiteTemplates(wanted={"main_text", "main_markdown"})
 
 
