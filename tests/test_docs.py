@@ -67,7 +67,7 @@ def commands() -> list[str]:
 
 def test_commands_name_what_there_is() -> None:
     names = {module.name for module in iter_modules(import_module("tplspider.commands").__path__)}
-    scrapy = {"startproject", "list", "fetch", "shell", "version"}
+    scrapy = {"startproject", "list", "fetch", "parse", "shell", "version"}
     seen = set()
     for command in commands():
         words = [word for word in shlex.split(command, comments=True) if word != "&&"]

@@ -112,14 +112,16 @@ class Addon:
 
 def is_on(settings: BaseSettings) -> bool:
     """Whether the add-on, or one that is derived from it, is among those of the settings."""
-    for each, place in settings.getdict("ADDONS").items():
-        try:
-            found = load_object(each)
-        except Exception:  # noqa: BLE001 - of somebody else: Scrapy meets it again
-            continue
-        if place is not None and isinstance(found, type) and issubclass(found, Addon):
-            return True
-    return False
+    places = settings.getdict("ADDONS").items()
+    return any(place is not None and _is_addon(each) for each, place in places)
+
+
+def _is_addon(given: str | type) -> bool:
+    try:
+        found = load_object(given)
+    except Exception:  # noqa: BLE001 - of somebody else: Scrapy meets it again
+        return False
+    return isinstance(found, type) and issubclass(found, Addon)
 
 
 def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> None:
