@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.extraction import manual
@@ -45,6 +45,7 @@ SITES = (
 ).map(sources)
 
 
+@settings(max_examples=40)
 @given(SITES, st.data(), st.integers(0, 4))
 def test_what_was_seen_before_changes_nothing(
     site: list[PageSource], data: st.DataObject, kept: int
@@ -61,6 +62,7 @@ def test_what_was_seen_before_changes_nothing(
         assert (ours and ours.template) == (theirs and theirs.template)
 
 
+@settings(max_examples=40)
 @given(SITES, st.sets(st.sampled_from(sorted(FIELDS - ALWAYS))))
 def test_only_the_wanted_fields_are_filled(site: list[PageSource], wanted: set[str]) -> None:
     key, *others = site

@@ -114,6 +114,7 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
+@pytest.mark.slow
 def test_fields_without_the_add_on_are_told(project: Project) -> None:
     project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]\nADDONS = {}')
     settings = {"TPLSPIDER_FIELDS": '{"text": "main_text"}'}
@@ -134,6 +135,7 @@ def test_a_folder_for_pools_that_cannot_be(project: Project) -> None:
     assert (project.folder / "out.jl").read_text() == "as it was"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}', '{"text": "mian_text"}'])
 def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
     """Nothing of it is imported for others; what is wrong is told before files are touched."""
