@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.crawls import PROJECT, SETTINGS, FixtureServer
+from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 
@@ -50,18 +50,13 @@ def long_titles() -> dict[str, bytes]:
     return {name: body.replace(b"<title>", title) for name, body in pages_of().items()}
 
 
-def short_files() -> None:
-    """In the process of a crawl: no file gets longer, as on a disk that is nearly full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
-
-
 def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     url = serve("menu", routes_of(long_titles())).url
     lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
     done = run(
         *("crawl", "template_candidates", f"-aurl={url}/", f"-asummary={tmp_path / 's.json'}"),
         *(f"-O{path}" for path in lost),
-        preexec_fn=short_files,
+        preexec_fn=files_of_at_most(LIMIT),
     )
     assert done.returncode == 1
     assert sorted(errors(done)) == sorted(
@@ -80,7 +75,7 @@ def test_pages_for_which_there_is_no_space(
     folder = tmp_path / "html"
     done = run(
         *("crawl", "template_candidates", f"-aurl={url}/", f"-asave_html={folder}"),
-        preexec_fn=short_files,
+        preexec_fn=files_of_at_most(LIMIT),
     )
     assert done.returncode == 1
     (line,) = errors(done)

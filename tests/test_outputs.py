@@ -6,7 +6,6 @@ Most of it is asked of the spider's own check, which the commands call; some thr
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import pytest
 from scrapy.settings import Settings
 
 from tests.support.crawls import PROJECT, FixtureServer, run_scrapy
+from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 from tplspider.crawl.arguments import check_arguments
@@ -129,11 +129,6 @@ def test_trying_changes_nothing(place: Path) -> None:
     assert snapshot(place) == before
 
 
-def limited(limit: int) -> Callable[[], None]:
-    """For a process to be started, in which no file gets larger than so many bytes."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-
 def test_where_there_is_no_space(tmp_path: Path) -> None:
     """A limit for files says the same as a full disk does, of a file that is not written yet."""
     (tmp_path / "old.json").write_text("kept")
@@ -146,7 +141,7 @@ def test_where_there_is_no_space(tmp_path: Path) -> None:
         "print(fault(save_html=place / 'html'))\n"
     )
     before = snapshot(tmp_path)
-    done = python(code, str(tmp_path), capture_output=True, preexec_fn=limited(1000))
+    done = python(code, str(tmp_path), capture_output=True, preexec_fn=files_of_at_most(1000))
     lines = done.stdout.splitlines()
     assert len(lines) == 5
     assert all(line.endswith(" (File too large)") for line in lines)

@@ -307,10 +307,12 @@ def test_a_full_disk(folder: PoolFolder) -> None:
     code = (
         "import resource, signal, sys; from tests.test_pool_folder import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
+        "sys.dont_write_bytecode = True; before = resource.getrlimit(resource.RLIMIT_FSIZE);"
         "folder = PoolFolder(sys.argv[1]);"
         "noise = ' '.join(str(n * 7919 % 100_003) for n in range(20_000));"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, before[1]));"
         "folder.save(SITE, [page(1), page(2, noise)]); folder.save(SITE, [page(3, noise)]);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, before);"
         "print(len(folder.load(SITE)), folder.faults)"
     )
     folder.save(SITE, pages(1))

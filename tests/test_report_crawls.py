@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -19,6 +18,7 @@ import pytest
 from lxml import html
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
 from tests.test_many import KEYS, key_pages, rows
 from tests.test_outputs import fault, overwriting, snapshot
@@ -380,7 +380,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, serve: Callable[..., FixtureServer
         text=True,
         timeout=120,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)),
+        preexec_fn=files_of_at_most(16384),
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ import pytest
 from scrapy.settings import Settings
 
 from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.full_disk import files_of_at_most
 from tests.support.saved_folders import own_text, save, save_site
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.support.terminal import on_terminal
@@ -358,7 +357,7 @@ def test_a_disk_that_is_full(tmp_path: Path, ending: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)),
+        preexec_fn=files_of_at_most(size),
     )
     text = out.read_text("utf-8")
     if ending == "json":
