@@ -85,7 +85,7 @@ def test_the_egg_holds_the_project_and_nothing_else(clone: Path, tmp_path: Path)
         check=True,
         capture_output=True,
     )
-    names = set(zipfile.ZipFile(egg).namelist())
+    names = {name for name in zipfile.ZipFile(egg).namelist() if not name.endswith(".pyc")}
     tracked = git(clone, "ls-files", "tplspider").splitlines()
     metadata = "PKG-INFO SOURCES.txt dependency_links.txt entry_points.txt requires.txt"
     expected = {*tracked, *(f"EGG-INFO/{name}" for name in metadata.split())}

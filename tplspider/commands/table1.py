@@ -90,7 +90,7 @@ class Command(ScrapyCommand):
 
         assert self.settings is not None
         # A key page that no page tells anything about is counted in the tables.
-        logging.getLogger("tplspider.template.extract").setLevel(logging.ERROR)
+        logging.getLogger("tplspider.template").setLevel(logging.ERROR)
         if args:
             refuse("table1", f"unexpected {' '.join(args)!r}", self.settings)
         try:
