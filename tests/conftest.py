@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 
     from tplspider.demo.server import Handler
 
-# No test fails because a machine is slow.
+# No test fails because a machine is slow. The gate looks at more examples than people wait for.
 hypothesis.settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "patient",
+    deadline=None,
+    max_examples=100 if os.environ.get("CI") else 60,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("patient")
 
