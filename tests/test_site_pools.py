@@ -86,7 +86,7 @@ def test_each_page_once_and_in_order(
             take(pools.add(new, number))
         waiting = sum(map(len, came.values())) - sum(map(len, went.values()))
         assert pools.held == waiting <= held
-    take(pools.close())
+    take(pools.flush())
     assert went == came
 
 
@@ -147,17 +147,11 @@ def test_a_pool_that_had_to_go_comes_back_from_the_store() -> None:
     found = pools.add(page("a", 3), 3)  # it does not wait: the pool is ready
     assert [each.site for each in found] == ["a.org", "b.org"]
     assert {each.url for each in found[0].pool} == {f"http://a.org/{n}" for n in range(4)}
-    pools.close()
+    pools.save()
     assert {site: len(pages) for site, pages in shelf.pools.items()} == {"a.org": 4, "b.org": 1}
     shelf.pools = {}
     pools.save()
     assert not shelf.pools  # nothing is new
-
-
-def test_after_the_end_no_page_waits() -> None:
-    pools: SitePools[int] = SitePools()
-    pools.close()
-    assert [each.entry for each in pools.add(page("a", 1), 1)] == [1]
 
 
 def test_a_page_that_is_too_large_for_a_pool() -> None:

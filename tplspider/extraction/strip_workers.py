@@ -116,7 +116,7 @@ class StripWorkers:
         ids = tuple(map(id_of, pool))
         lane.sent[site] = frozenset(ids)
         lane.sent.move_to_end(site)
-        while len(lane.sent) > _SITES:  # the worker forgets those that are let go here, too
+        while len(lane.sent) > _SITES:  # of others the worker is sent all again
             lane.sent.popitem(last=False)
         added = tuple(each for each, name in zip(pool, ids, strict=True) if name not in sent)
         return StripJob(site, page, ids, added, self._seconds)

@@ -110,7 +110,6 @@ class SitePools(Generic[Entry]):
         self._clock = clock
         self._sites: OrderedDict[str, _SiteState[Entry]] = OrderedDict()  # the last met comes last
         self._late: dict[str, None] = {}  # sites of which pages wait, the oldest page first
-        self._over = False
 
     def __len__(self) -> int:
         return len(self._sites)
@@ -131,8 +130,7 @@ class SitePools(Generic[Entry]):
         self.held += 1
         self._held_bytes += len(page.packed)
         found: list[Released[Entry]] = []
-        enough = len(state.pool) >= self.ready or state.seen >= ENOUGH * self.ready
-        if self._over or enough:
+        if len(state.pool) >= self.ready or state.seen >= ENOUGH * self.ready:
             found += self._give_out(site)
         while self.held > self.held_at_most or self._held_bytes > self._held_bytes_at_most:
             found += self._give_out(next(iter(self._late)))
@@ -156,13 +154,6 @@ class SitePools(Generic[Entry]):
     def give_out_oldest(self) -> list[Released[Entry]]:
         """Give out the site with the page that has waited longest."""
         return self._give_out(next(iter(self._late))) if self._late else []
-
-    def close(self) -> list[Released[Entry]]:
-        """Give out all that waits, and save the pools. Pages that are added wait no more."""
-        self._over = True
-        found = self.flush()
-        self.save()
-        return found
 
     def save(self) -> None:
         """Have the store keep all pools that are not as it knows them."""

@@ -11,7 +11,6 @@ from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
-from scrapy.utils.misc import load_object
 
 from tplspider.crawl.fields.account import FieldsAccount
 from tplspider.crawl.fields.delivery import Delivery
@@ -189,6 +188,7 @@ def _store(folder: str) -> PoolStore | None:
     """Where pools are kept; ValueError, in one line, where they cannot be."""
     if not folder:
         return None
-    # By name: most crawls keep none, and do not pay for it.
-    store: PoolStore = load_object("tplspider.pools.pool_folder.PoolFolder")(folder)
-    return store
+    # Here and not above: most crawls keep none, and do not pay for it.
+    from tplspider.pools.pool_folder import PoolFolder  # noqa: PLC0415 - as said
+
+    return PoolFolder(folder)
