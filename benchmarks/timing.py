@@ -29,10 +29,14 @@ def side_by_side(*functions: Callable[[], object], rounds: int = 7) -> list[floa
 
 
 def report(
-    what: str, figure: float, bound: float, unit: str = "x", *, at_least: bool = False
+    what: str, figure: float, bound: float | None, unit: str = "x", *, at_least: bool = False
 ) -> bool:
-    """Print a figure beside its bound; whether it holds."""
+    """Print a figure beside its bound, if it has one; whether that holds."""
+    line = f"  {what:<64} {figure:8.2f}{unit:<3}"
+    if bound is None:
+        print(line)
+        return True
     holds = figure >= bound if at_least else figure <= bound
     sign = ">=" if at_least else "<="
-    print(f"  {what:<64} {figure:8.2f}{unit:<3} {sign} {bound:g}{unit} {'' if holds else 'MISSED'}")
+    print(f"{line} {sign} {bound:g}{unit} {'' if holds else 'MISSED'}")
     return holds

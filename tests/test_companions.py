@@ -7,10 +7,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.extraction import manual
+from tests.support.examples import examples
 from tests.support.template_pages import ARTICLES, PIECES, SITE, framed, page_pairs
 from tplspider.items import PageTemplate
 from tplspider.template.companions import Companions
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tplspider.web.flat_page import FlatPage
 
 TEXTS = frozenset({"main_text", "content_text", "title"})
-ALWAYS = frozenset({"key_url", "members", "template_share", "evidence"})
+ALWAYS = frozenset({"key_url", "members", "template_share", "evidence", "method"})
 FIELDS = frozenset(field.name for field in fields(PageTemplate))
 
 
@@ -45,7 +46,7 @@ SITES = (
 ).map(sources)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SITES, st.data(), st.integers(0, 4))
 def test_what_was_seen_before_changes_nothing(
     site: list[PageSource], data: st.DataObject, kept: int
@@ -62,7 +63,7 @@ def test_what_was_seen_before_changes_nothing(
         assert (ours and ours.template) == (theirs and theirs.template)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SITES, st.sets(st.sampled_from(sorted(FIELDS - ALWAYS))))
 def test_only_the_wanted_fields_are_filled(site: list[PageSource], wanted: set[str]) -> None:
     key, *others = site

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import resource
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from scrapy import Field as ItemField
 from scrapy import Item
 from scrapy.settings import Settings
 
+from tests.support.full_disk import short_files
 from tplspider.crawl.fields.awaited_count import AwaitedCount
 from tplspider.crawl.fields.check import check_fields
 from tplspider.crawl.fields.field_settings import CHOICES, FieldSettings
@@ -25,7 +25,7 @@ from tplspider.crawl.fields.page_shelf import PageShelf
 from tplspider.pools.pool import PooledPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 VALUES = {"text": "words", "many": 3}
@@ -52,6 +52,31 @@ class Frozen:
 class NotInInit:
     text: str = ""
     many: int = field(default=-1, init=False)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is made of others does not change with them."""
+
+    url: str
+    text: str = ""
+    many: int = -1
+    id: object = field(default_factory=object, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", f"{self.url}#")
+
+
+def with_mark(url: str) -> str:
+    return f"{url}#"
+
+
+@attr.frozen(cache_hash=True)
+class MadeByAttrs:
+    url: str = attr.field(converter=with_mark)
+    text: str = ""
+    many: int = -1
+    id: object = attr.field(factory=object, init=False)
 
 
 @dataclass
@@ -117,7 +142,7 @@ def test_an_item_is_filled(kind: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [Frozen, FrozenAttrs, FrozenAttribute, FrozenPydantic, FrozenField]
+    "kind", [Frozen, NotInInit, FrozenAttrs, FrozenAttribute, FrozenPydantic, FrozenField]
 )
 def test_of_one_that_is_frozen_there_is_a_changed_copy(kind: Callable[[], Any]) -> None:
     item = kind()
@@ -127,7 +152,17 @@ def test_of_one_that_is_frozen_there_is_a_changed_copy(kind: Callable[[], Any]) 
     assert content(item) == ("", -1)
 
 
-@pytest.mark.parametrize("kind", [Checked, NotInInit, NoSetter])
+@pytest.mark.parametrize("kind", [Made, MadeByAttrs])
+def test_a_changed_copy_is_not_made_again(kind: Callable[[str], Any]) -> None:
+    item = kind("u")
+    before = hash(item)
+    changed = filled(item, VALUES)
+    assert (changed.url, changed.id) == ("u#", item.id)
+    assert content(changed) == ("words", 3)
+    assert hash(changed) != before == hash(item)
+
+
+@pytest.mark.parametrize("kind", [Checked, NoSetter])
 def test_one_that_takes_no_value_is_as_it_was(kind: Callable[[], Any]) -> None:
     item = kind()
     before = content(item)
@@ -215,32 +250,25 @@ def test_the_shelf_gives_back_what_it_was_given(
         assert shelf.in_memory <= kilobytes * 1000
         if takes:
             shelved, page = kept.pop(0)
-            assert shelf.take(shelved) == page
+            assert shelf.take(shelved).packed == page.packed
     for shelved, page in kept:
-        assert shelf.take(shelved) == page
+        assert shelf.take(shelved).packed == page.packed
     assert shelf.in_memory == 0
     shelf.close()
 
 
-@pytest.fixture
-def full_disk() -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_where_the_disk_is_full_pages_stay_in_memory(
-    full_disk: None, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     shelf = PageShelf(0)
     noise = [bytes((n * i * i) % 251 for i in range(60_000)).hex() for n in range(1, 30)]
     pages = [PooledPage.of(f"http://a.test/{n}", text) for n, text in enumerate(noise)]
     pages = [PooledPage(p.url, p.identity, p.place, p.digest, p.html.encode()) for p in pages]
-    kept = [shelf.put(page) for page in pages]
+    with short_files(200_000):
+        kept = [shelf.put(page) for page in pages]
     assert 0 < shelf.in_file < len(pages)
     assert shelf.in_memory > 0
-    assert [shelf.take(shelved) for shelved in kept] == pages
+    assert [shelf.take(shelved).packed for shelved in kept] == [page.packed for page in pages]
     assert len(caplog.messages) == 1
     assert "in memory, not in a file" in caplog.text
     shelf.close()

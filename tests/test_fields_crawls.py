@@ -52,7 +52,6 @@ def three(serve: Serve) -> list[FixtureServer]:
     return [serve("menu", site_routes(f"site{n}", PAGES)) for n in range(3)]
 
 
-@pytest.mark.quick
 def test_every_item_of_three_sites_has_its_text(
     project: FieldProject, three: list[FixtureServer]
 ) -> None:
@@ -242,8 +241,8 @@ def test_a_spider_that_never_idles(project: FieldProject, serve: Serve, bound: s
     if bound.endswith("ITEMS"):
         assert int(done.stats["tplspider/fields/held_max"]) == 3
     else:
-        # The first of them meet a worker that has just been started.
-        assert sorted(float(waited) for waited, *_ in outs)[-20] < 2
+        # The first of them meet a worker that has just been started, which may take its time.
+        assert sorted(float(waited) for waited, *_ in outs)[-20] < max(2, done.seconds / 2)
     assert int(done.stats["tplspider/fields/given_out_early"]) > 10
 
 
@@ -402,7 +401,8 @@ def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
     assert len(project.rows) == 3 * (PAGES - 4)
     assert done.log.count("RuntimeError: a six") == 3 * 2
     assert re.search(r"'item_dropped_count': 6\b", done.log)
-    assert "MOST 5" in done.stdout
+    (most,) = re.findall(r"MOST (\d+)", done.stdout)
+    assert 2 <= int(most) <= 5  # fewer than allowed where they come slowly
 
 
 IN_ONE_PROCESS = """

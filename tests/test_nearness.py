@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.pools.known_signs import KnownSigns
-from tplspider.pools.nearness import Signs, companions, nearest, read_signs
+from tests.support.full_disk import short_files
+from tplspider.pools.known_signs import WITHOUT_FILE, KnownSigns
+from tplspider.pools.nearness import Signs, companions, nearest
 from tplspider.pools.pool import PooledPage
 from tplspider.search.companions import shared_directories
+
+if TYPE_CHECKING:
+    import pytest
 
 HOST = "http://a.org/"
 
@@ -97,14 +102,27 @@ def test_signs_are_kept_as_they_are(links: frozenset[int], sentences: dict[int, 
     assert known.get(page("a/b.html", text="Another day.")) is None
 
 
-def test_signs_are_bounded() -> None:
-    known = KnownSigns(megabytes=0.01)
-    pages = [page(f"{n}.html", *(f"/{n}/{m}" for m in range(50))) for n in range(40)]
-    for each in pages:
-        known.put(each, read_signs(each))
-        known.put(each, read_signs(each))  # once more is not twice as much
-        assert known.get(pages[0])
-    kept = [each for each in pages if known.get(each)]
-    assert pages[0] in kept  # it was asked for all the time
-    assert pages[-1] in kept
-    assert 5 < len(kept) < 15
+def test_signs_that_do_not_fit_are_in_a_file(caplog: pytest.LogCaptureFixture) -> None:
+    pages = [page(f"{n}.html") for n in range(40)]
+    signs = [
+        Signs(each.identity, [f"{n}.html"], frozenset(range(n, n + 1000)), {n: 5})
+        for n, each in enumerate(pages)
+    ]
+
+    def kept(known: KnownSigns) -> list[int]:
+        for each, its_signs in zip(pages, signs, strict=True):
+            known.put(each, its_signs)
+            known.put(each, its_signs)  # once more is not twice as much
+            assert known.get(each) == its_signs
+        found = [known.get(each) for each in pages]
+        assert all(one in (None, other) for one, other in zip(found, signs, strict=True))
+        return [number for number, one in enumerate(found) if one]
+
+    assert kept(KnownSigns(megabytes=0.1)) == [*range(40)]
+    # A file that is full begins anew.
+    assert kept(KnownSigns(megabytes=0.1, file_megabytes=0.1)) == [*range(26, 40)]
+    assert not caplog.messages
+    with short_files(0):
+        assert kept(KnownSigns(megabytes=0.1 / WITHOUT_FILE)) == [*range(28, 40)]
+    (line,) = caplog.messages
+    assert line.startswith("Signs of pages stay in memory: a temporary file cannot be used (")

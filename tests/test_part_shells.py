@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tplspider import PageSource, extract_template
 from tplspider.template.markdown import to_markdown
+from tplspider.template.part_shells import start_tag
+from tplspider.web.html import parse_html
 
 MENU = "<nav><a href=/>Home</a> <a href=/bees/>Bees</a></nav>"
 FOOT = "<footer>All rights reserved by us.</footer>"
@@ -76,3 +78,16 @@ def test_attributes_are_written_as_they_were() -> None:
     )
     assert "Own words of 1" in html
     assert html.count("<table") == html.count("</table>")
+
+
+def test_names_that_only_html_has() -> None:
+    body = parse_html('<body><o:p @click="go()" title="a &amp; b">x</o:p>')[0]
+    assert start_tag(body[0]) == '<o:p title="a &amp; b">'
+    html = own_html(
+        *(
+            f"<h1>Page {n}</h1><ul @click=go><o:p><li>First of all</li><li>Own {n}</li></o:p></ul>"
+            for n in range(4)
+        )
+    )
+    assert "<ul><o:p>" in html
+    assert "Own 0" in html

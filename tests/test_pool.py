@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import LARGEST, Pool, PooledPage, page_site, place_of
+from tplspider.pools.pool import LARGEST, Pool, PooledPage, page_site
+from tplspider.web.draw import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tracemalloc
+from base64 import b85encode
 from collections import defaultdict
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_pools import ENOUGH, LEAST, SitePools
+from tests.support.crawls import PROJECT
+from tests.support.full_disk import short_files
+from tplspider.pools.kept_pools import LARGEST_PACKED, LEAST
+from tplspider.pools.pool import LARGEST, Pool, PooledPage
+from tplspider.pools.site_pools import ENOUGH, SitePools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from tplspider.pools.site_pools import Released
 
@@ -90,11 +99,12 @@ def test_each_page_once_and_in_order(
     assert went == came
 
 
-@given(arrivals, st.integers(1, 5), st.integers(1, 5))
+@given(arrivals, st.integers(1, 5), st.integers(1, 5), st.sampled_from([0.0001, 0.006, 1]))
 def test_other_sites_and_flushes_aside_a_page_meets_the_pool_of_all_before_it(
-    events: list[tuple[str, int, int] | None], most: int, ready: int
+    events: list[tuple[str, int, int] | None], most: int, ready: int, megabytes: float
 ) -> None:
-    pools: SitePools[int] = SitePools(pool=most, ready=ready)
+    """Nor does it matter how much memory there is."""
+    pools: SitePools[int] = SitePools(pool=most, ready=ready, megabytes=megabytes)
     before: dict[str, list[PooledPage]] = defaultdict(list)
     for number, event in enumerate(events):
         if event is None:
@@ -136,29 +146,84 @@ def test_those_who_wait_too_long() -> None:
     assert (pools.give_out_older(0), pools.held) == ([], 0)
 
 
+# An address, and its content: near copies, copies, and addresses that are hardly any.
+spilled = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"]),
+            st.integers(0, 9),
+            st.integers(0, 5),
+        ),
+        st.just(None),
+    ),
+    max_size=60,
+)
+
+
+@given(spilled, st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
+def test_what_is_in_the_file_is_as_good_as_in_memory(
+    events: list[tuple[str, int, int] | None], most: int, ready: int, has_store: str
+) -> None:
+    shelves = Shelf(), Shelf()
+    both: list[SitePools[int]] = [
+        SitePools(pool=most, ready=ready, megabytes=megabytes, store=shelf if has_store else None)
+        for megabytes, shelf in zip((9, 0.0001), shelves, strict=True)
+    ]
+    for number, event in enumerate(events):
+        if event is None:
+            assert both[0].flush() == both[1].flush()
+            continue
+        url, name, content = event
+        words = f"<p>Words of {content // 2} with the token 0000000{content}"
+        new = PooledPage.of(url.format(name), words)
+        assert both[0].add(new, number) == both[1].add(new, number)
+        assert len(both[1]) == 1
+    for pools in both:
+        pools.save()
+    assert shelves[0].pools == shelves[1].pools
+    for shelf in shelves:
+        shelf.pools = {}
+    for pools in both:
+        pools.save()
+    assert not shelves[1].pools  # nothing is new
+
+
 def test_a_pool_that_had_to_go_comes_back_from_the_store() -> None:
     shelf = Shelf()
-    pools: SitePools[int] = SitePools(ready=2, megabytes=0.004, store=shelf)
+    pools: SitePools[int] = SitePools(ready=2, megabytes=0.0001, file_megabytes=0.001, store=shelf)
     for number in range(3):
         pools.add(page("a", number), number)
     assert not shelf.pools
     pools.add(page("b", 0), 0)
     assert set(shelf.pools) == {"a.org"}
-    found = pools.add(page("a", 3), 3)  # it does not wait: the pool is ready
-    assert [each.site for each in found] == ["a.org", "b.org"]
-    assert {each.url for each in found[0].pool} == {f"http://a.org/{n}" for n in range(4)}
+    assert [each.site for each in pools.add(page("a", 3), 3)] == ["a.org"]  # it does not wait
+    found = pools.flush()
+    assert [each.site for each in found] == ["b.org"]
+    pools.add(page("a", 3), 3)
     pools.save()
     assert {site: len(pages) for site, pages in shelf.pools.items()} == {"a.org": 4, "b.org": 1}
+    assert shelf.loads == ["a.org", "b.org", "a.org"]
     shelf.pools = {}
     pools.save()
     assert not shelf.pools  # nothing is new
 
 
+def test_a_file_that_is_full() -> None:
+    """The site that was not met for longest goes, and what waits of it is given out."""
+    pools: SitePools[int] = SitePools(megabytes=0.0001, file_megabytes=0.002)
+    found = [each for number in range(9) for each in pools.add(page(f"site{number}", 1), number)]
+    assert 2 < len(found) < 8
+    assert [each.entry for each in found] == [*range(len(found))]
+    assert [len(each.pool) for each in found] == [1] * len(found)
+    assert [each.entry for each in pools.flush()] == [*range(len(found), 9)]
+
+
 def test_a_page_that_is_too_large_for_a_pool() -> None:
-    noise = "".join(f"{number * 7919 % 100_003} " for number in range(40_000))
+    noise = b85encode(Random(1).randbytes(1_500_000)).decode()
     large = PooledPage.of("http://a.org/large", noise)
-    assert len(large.packed) > 60_000
-    pools: SitePools[str] = SitePools(pool=10, ready=2, megabytes=0.5)
+    assert len(large.packed) > LARGEST_PACKED
+    assert large.size < LARGEST
+    pools: SitePools[str] = SitePools(pool=10, ready=2)
     assert pools.add(large, "large") == []
     pools.add(page("a", 1), "1")
     found = pools.add(page("a", 2), "2")
@@ -166,6 +231,7 @@ def test_a_page_that_is_too_large_for_a_pool() -> None:
     assert [len(each.pool) for each in found] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_sites_with_one_page_each_take_no_more_memory() -> None:
     """The pages are small on purpose: it is what stands beside them that must not add up."""
     pools: SitePools[int] = SitePools(megabytes=0.2, held=50)
@@ -194,23 +260,91 @@ def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[
     return sizes
 
 
-def test_pools_of_sites_in_turn_become_smaller() -> None:
-    turns = [(site, name) for name in range(60) for site in range(40)]
-    whole = pool_sizes(SitePools(megabytes=9), turns)
-    assert set(whole.values()) == {50}
-    scarce: SitePools[int] = SitePools(megabytes=0.3)
-    assert set(pool_sizes(scarce, turns).values()) <= set(range(LEAST, 20))
-    assert len(scarce) == 40
-    # There is not even room for the smallest pools: then some go.
-    tiny: SitePools[int] = SitePools(megabytes=0.05)
-    sizes = pool_sizes(tiny, turns)
-    assert len(tiny) < 40
-    assert sizes.keys() == set(range(40))
+TURNS = [(site, name) for name in range(60) for site in range(40)]
+
+
+def test_pools_of_sites_in_turn_stay_as_they_are() -> None:
+    pools: SitePools[int] = SitePools(megabytes=0.05)
+    assert set(pool_sizes(pools, TURNS).values()) == {50}
+    assert len(pools) < 5
+
+
+@pytest.mark.parametrize("limit", [0, 100_000])
+def test_where_the_disk_is_full_they_become_smaller(
+    limit: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with short_files(limit):
+        whole = pool_sizes(SitePools(megabytes=0.5), TURNS)
+        assert set(whole.values()) == {50}
+        scarce: SitePools[int] = SitePools(megabytes=0.06)
+        assert set(pool_sizes(scarce, TURNS).values()) <= set(range(LEAST, 20))
+        assert len(scarce) == 40
+        # There is not even room for the smallest pools: then some go.
+        tiny: SitePools[int] = SitePools(megabytes=0.006)
+        sizes = pool_sizes(tiny, TURNS)
+        assert len(tiny) < 40
+        assert sizes.keys() == set(range(40))
+    assert len(caplog.messages) == 3  # one of each
+    assert {line.partition(":")[0] for line in caplog.messages} == {
+        "Pools stay in memory, smaller where there are many"
+    }
+
+
+@pytest.mark.slow
+def test_what_was_in_the_file_when_the_disk_was_full(caplog: pytest.LogCaptureFixture) -> None:
+    pools: SitePools[int] = SitePools(megabytes=0.2)
+    pool_sizes(pools, TURNS)
+    ((length,),) = pools._pools._aside._file.run(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    )
+    with short_files(length):
+        pool_sizes(pools, [(site, name) for site in range(40, 60) for name in range(60)])
+        assert len(caplog.messages) == 1
+        assert pool_sizes(pools, [(site, 60) for site in range(9)]) == dict.fromkeys(range(9), 50)
+    assert len(caplog.messages) == 1
+
+
+ELSEWHERE = """
+import os, sys, tempfile
+from threading import Thread
+from tests.test_site_pools import *
+pools = SitePools(megabytes=0.05)
+threads = [Thread(target=pool_sizes, args=(pools, TURNS[:1200]))]
+threads[0].start(); threads[0].join()
+assert set(pool_sizes(pools, TURNS[1200:]).values()) == {50}
+assert not os.listdir(tempfile.gettempdir()), "it has no name"
+if os.fork() == 0:
+    # It has a file of its own, and spoils nothing for the other.
+    sizes = pool_sizes(pools, TURNS[:1200])
+    os._exit(len(sizes) != 40)
+assert os.wait()[1] == 0
+assert set(pool_sizes(pools, TURNS[:40]).values()) == {50}
+os.rmdir(tempfile.gettempdir())
+assert set(pool_sizes(SitePools(megabytes=0.05), TURNS).values()) <= {*range(5, 51)}
+"""
+
+
+@pytest.mark.slow
+def test_threads_forks_and_a_folder_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE],
+        cwd=PROJECT,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Pools stay in memory, smaller where there are many: a temporary file")
 
 
 def test_pools_of_sites_one_after_the_other_stay_as_they_are() -> None:
-    pools: SitePools[int] = SitePools(megabytes=0.3)
-    sizes = pool_sizes(pools, [(site, name) for site in range(40) for name in range(60)])
+    with short_files(0):
+        pools: SitePools[int] = SitePools(megabytes=0.05)
+        sizes = pool_sizes(pools, [(site, name) for site in range(40) for name in range(60)])
     assert set(sizes.values()) == {50}
     assert len(pools) < 20
 

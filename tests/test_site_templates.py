@@ -266,6 +266,22 @@ def test_addresses_need_not_be_any() -> None:
     assert [each.template.main_text for each in strip(pages)] == [sentence(n) for n in range(20)]
 
 
+@pytest.mark.parametrize("bad", ["http://[::1/a", "http://a.org/\ud800"])
+def test_an_address_that_cannot_be_parsed_stops_no_other(
+    bad: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each page comes once, in whatever company."""
+    templates: SiteTemplates[int] = SiteTemplates()
+    pages = [(bad, article(0)), *site(20), (bad, article(1))]
+    found = [each for at, page in enumerate(pages) for each in templates.add(*page, at)]
+    found += templates.flush()
+    assert sorted(each.token for each in found) == [*range(22)]
+    assert [*templates.flush()] == []
+    texts = {each.token: each.template.main_text for each in found}
+    assert [texts[number] for number in range(1, 21)] == [sentence(n) for n in range(20)]
+    assert "No template for http://" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -24,23 +24,23 @@ _OPEN |= getattr(os, "O_CLOEXEC", 0)
 
 
 @contextmanager
-def locked(folder: Path, seconds: float = SECONDS) -> Iterator[None]:
+def locked(folder: Path, seconds: float = SECONDS, *, name: str = NAME) -> Iterator[None]:
     """Have the folder for oneself. Raises OSError where that cannot be, or takes too long."""
-    descriptor = os.open(folder / NAME, _OPEN, 0o666)
+    descriptor = os.open(folder / name, _OPEN, 0o666)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{NAME} is not a file")
-        _take(descriptor, seconds)
+            raise OSError(f"{name} is not a file")
+        _take(descriptor, seconds, name)
         yield
     finally:
         os.close(descriptor)  # which lets the lock go
 
 
-def _take(descriptor: int, seconds: float) -> None:
+def _take(descriptor: int, seconds: float, name: str) -> None:
     end, pause = time.monotonic() + seconds, 0.001
     while not _is_taken(descriptor):
         if time.monotonic() > end:
-            raise TimeoutError(f"another process has kept {NAME} for {seconds:g} s")
+            raise TimeoutError(f"another process has kept {name} for {seconds:g} s")
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 

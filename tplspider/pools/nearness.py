@@ -7,6 +7,7 @@ few pages of the pool have in common with the page counts against them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import page_identity
@@ -78,40 +79,60 @@ class PoolSigns:
     """The signs of the pages of a pool, for one key page after the other."""
 
     def __init__(self, pool: Mapping[PooledPage, Signs]) -> None:
-        self._pages = list(pool.items())
-        self._having: dict[int, list[int]] = {}  # the numbers of the pages that have a sentence
-        for number, (_, signs) in enumerate(self._pages):
-            for sentence in signs.sentences:
-                self._having.setdefault(sentence, []).append(number)
+        self._pages = list(pool)
+        signs = list(pool.values())
+        self._identities = [each.identity for each in signs]
+        # Sets of links as numbers, a bit for each link: what two of them share is counted at once.
+        every = dict.fromkeys(chain.from_iterable(each.links for each in signs))
+        self._bits = {link: bit for bit, link in enumerate(every)}
+        # Many pages are in one directory.
+        where = [(*each.segments[:-1], "") for each in signs]
+        self._directories = list(dict.fromkeys(where))
+        numbers = {place: number for number, place in enumerate(self._directories)}
+        self._links = [
+            (self._as_number(each.links), len(each.links), numbers[place])
+            for each, place in zip(signs, where, strict=True)
+        ]
+        self._having: dict[int, set[int]] = {}  # the numbers of the pages that have a sentence
+        for number, each in enumerate(signs):
+            for sentence in each.sentences:
+                self._having.setdefault(sentence, set()).add(number)
 
     def nearest(self, key: Signs) -> list[PooledPage]:
         """The pages but the key page, the nearest first; of equals, by their places."""
-        others = [n for n, (_, signs) in enumerate(self._pages) if signs.identity != key.identity]
-        same_words = self._same_words(key, {*others})
-        scored = [
-            (same_words.get(number, 0.0) - _likeness(key, signs), page.place, page)
-            for number, (page, signs) in ((number, self._pages[number]) for number in others)
+        likeness = self._likeness(key)
+        others = {number for number, each in enumerate(self._identities) if each != key.identity}
+        for number, share in self._same_words(key, others).items():
+            likeness[number] -= share
+        pages = [(-likeness[n], self._pages[n].place, n) for n in others]
+        return [self._pages[number] for _, _, number in sorted(pages)]
+
+    def _likeness(self, key: Signs) -> list[float]:
+        """Of each page, from 0 to 2: the share of links on both, and of directories to both."""
+        ours, size = self._as_number(key.links), len(key.links)
+        shared = [share_of_directories(key.segments, place) for place in self._directories]
+        return [
+            (both := (ours & theirs).bit_count()) / (size + count - both) + shared[place]
+            for theirs, count, place in self._links
         ]
-        return [page for _, _, page in sorted(scored, key=lambda each: each[:2])]
+
+    def _as_number(self, links: Iterable[int]) -> int:
+        """Links as a number, those that no page of the pool has left out."""
+        bits = bytearray(len(self._bits) // 8 + 1)
+        for bit in [self._bits[link] for link in links if link in self._bits]:
+            bits[bit >> 3] |= 1 << (bit & 7)
+        return int.from_bytes(bits, "little")
 
     def _same_words(self, key: Signs, others: set[int]) -> dict[int, float]:
         """The share of the page's sentences that a page has and few others, if it has any."""
         few = max(FEW, FEW_OF * len(others))
         letters: dict[int, int] = {}
         for sentence, size in key.sentences.items():
-            having = others.intersection(self._having.get(sentence, ()))
-            if len(having) <= few:
+            if sentence in self._having and len(having := others & self._having[sentence]) <= few:
                 for number in having:
                     letters[number] = letters.get(number, 0) + size
         whole = sum(key.sentences.values())
         return {number: size / whole for number, size in letters.items()}
-
-
-def _likeness(key: Signs, page: Signs) -> float:
-    """From 0 to 2: the share of links that are on both, and of directories that lead to both."""
-    both = len(key.links & page.links)
-    links = both / (len(key.links) + len(page.links) - both)
-    return links + share_of_directories(key.segments, page.segments)
 
 
 def companions(key: ComparedPage, pool: Iterable[PooledPage]) -> list[PooledPage]:

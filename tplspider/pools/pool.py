@@ -11,16 +11,17 @@ import zlib
 from bisect import bisect_left, insort
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from operator import attrgetter
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tplspider.pools.look import look_of
 from tplspider.template.extract import PageSource
 from tplspider.web.addresses import identity
 from tplspider.web.authority import without_user
+from tplspider.web.draw import place_of
 from tplspider.web.page_faults import is_too_large
 from tplspider.web.site import site_name
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
 # Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
 LARGEST = 2_000_000
-_FAST = 1  # zlib's level: a page is packed once, and most are let go again soon
+_FAST = 1  # zlib's level: a page is packed once, and may be let go again soon
 
 
 def page_identity(url: str) -> str:
@@ -53,27 +54,27 @@ def page_site(url: str) -> str:
         return ""
 
 
-def place_of(page: str) -> int:
-    """The place of the page with this identity in the draw, the same on every machine."""
-    return int.from_bytes(blake2b(page.encode("utf-8", "replace"), digest_size=8).digest())
-
-
 @dataclass(frozen=True, slots=True)
 class PooledPage:
-    """A page, packed: its address where redirects ended, and its HTML."""
+    """A page that may be kept: its address where redirects ended, and its HTML.
+
+    The digest stands for the HTML, which is packed where the page is kept: most pages of a crawl
+    are let go without.
+    """
 
     url: str
     identity: str
     place: int
     digest: bytes  # of the HTML
-    packed: bytes
+    _packed: bytes | None = field(compare=False, repr=False)
     taken: float = field(default=0, compare=False)  # when, by the clock
     size: int = field(default=0, compare=False)  # bytes of the HTML
     is_too_large: bool = field(default=False, compare=False)  # to be read
+    _text: bytes = field(default=b"", compare=False, repr=False)  # until it is packed
 
     @classmethod
     def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
-        """Pack a page, which came now, or when it was *taken*."""
+        """A page that came now, or when it was *taken*."""
         with suppress(ValueError):  # an address that cannot be parsed stands for itself
             url = without_user(url)
         page = page_identity(url)
@@ -83,15 +84,29 @@ class PooledPage:
             page,
             place_of(page),
             blake2b(text, digest_size=16).digest(),
-            zlib.compress(text, _FAST),
+            None,
             taken=time() if taken is None else taken,
             size=len(text),
             is_too_large=is_too_large(text),
+            _text=text,
         )
 
     @property
+    def packed(self) -> bytes:
+        """The HTML, packed from now on."""
+        if self._packed is None:
+            object.__setattr__(self, "_packed", zlib.compress(self._text, _FAST))
+            object.__setattr__(self, "_text", b"")
+        return cast("bytes", self._packed)
+
+    @property
     def html(self) -> str:
-        return zlib.decompress(self.packed).decode("utf-8")
+        text = self._text if self._packed is None else zlib.decompress(self._packed)
+        return text.decode("utf-8")
+
+    def with_packed(self, packed: bytes) -> PooledPage:
+        """The same page with other packed HTML, or none at all."""
+        return replace(self, _packed=packed, _text=b"")
 
     @property
     def source(self) -> PageSource:
@@ -120,6 +135,20 @@ class Pool:
         self._ranks: dict[bytes, int] = {}  # by digest; none as long as there is room
         for page in pages:
             self.add(page)
+
+    @classmethod
+    def restored(cls, pages: Iterable[tuple[PooledPage, bytes | None]], most: int) -> Pool:
+        """A pool as :meth:`with_looks` told it, less what is more than *most* pages."""
+        pool, known = cls(most=most), list(pages)
+        pool._pages = [page for page, _ in known]
+        pool._looks = {page.digest: look for page, look in known if look is not None}
+        pool.size = sum(len(page.packed) for page in pool._pages)
+        pool.shrink(most)
+        return pool
+
+    def with_looks(self) -> list[tuple[PooledPage, bytes | None]]:
+        """The pages by their places, with their looks where these are known."""
+        return [(page, self._looks.get(page.digest)) for page in self._pages]
 
     def __len__(self) -> int:
         return len(self._pages)

@@ -13,7 +13,8 @@ import zlib
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
 
-from tplspider.pools.pool import LARGEST, PooledPage, page_identity, page_site, place_of
+from tplspider.pools.pool import LARGEST, PooledPage, page_identity, page_site
+from tplspider.web.draw import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

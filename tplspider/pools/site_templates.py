@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
+from tplspider.pools.kept_pools import MEGABYTES, PoolStore
 from tplspider.pools.pool import POOL, PooledPage
-from tplspider.pools.site_pools import HELD, MEGABYTES, READY, PoolStore, SitePools
+from tplspider.pools.pools_aside import FILE_MEGABYTES
+from tplspider.pools.site_pools import HELD, READY, SitePools
 from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper, TooLargeError
 from tplspider.template.markdown import check_markdown
+from tplspider.web.safe_text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,20 +46,22 @@ class SiteTemplates(Generic[Token]):
 
     The pool is the same in whatever order pages come (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
-    site were added before it was given out, and on nothing else: not on other sites, as long as
-    there is room for all pools and all pages that are held back, and not on time.
+    site were added before it was given out, and on nothing else: not on time, nor on other sites,
+    as long as there is room for all pages that are held back, and on the disk for all pools.
 
     It may be used by one thread at a time. Processes, and threads, that share the work on one site
-    do not share its pool: give all pages of a site to one of them. A *store* may be shared (see
+    do not share its pool: give all pages of a site to one of them. A process that is forked off
+    does not have the pools that are in the file. A *store* may be shared (see
     :class:`~tplspider.pools.pool_folder.PoolFolder`).
 
     *pool* is how many pages a pool has at most, *ready* with how many it is ready, *companions*
-    how many a page is compared with. The pools of all sites together take *megabytes* at most, the
-    pages that are held back are *held* at most and take *held_megabytes*; both count packed HTML.
-    A page that takes longer than *seconds* is given out as if there were no evidence. *wanted* are
-    the fields of the :class:`~tplspider.items.PageTemplate` that are needed: the others may stay
-    empty. Without it, all but Markdown are filled. MarkdownMissingError is raised where Markdown is
-    wanted and cannot be made, ValueError for all other arguments that will not do.
+    how many a page is compared with. The pools of all sites take *megabytes* of memory; those of
+    sites that were not met lately are in a temporary file, of *file_megabytes* at most. The pages
+    that are held back are *held* at most and take *held_megabytes*, packed. A page that takes
+    longer than *seconds* is given out as if there were no evidence. *wanted* are the fields of the
+    :class:`~tplspider.items.PageTemplate` that are needed: the others may stay empty. Without it,
+    all but Markdown are filled. MarkdownMissingError is raised where Markdown is wanted and cannot
+    be made, ValueError for all other arguments that will not do.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class SiteTemplates(Generic[Token]):
         ready: int | None = None,
         companions: int = COMPANIONS,
         megabytes: float = MEGABYTES,
+        file_megabytes: float = FILE_MEGABYTES,
         held: int = HELD,
         held_megabytes: float = HELD_MEGABYTES,
         seconds: float | None = None,
@@ -91,6 +98,7 @@ class SiteTemplates(Generic[Token]):
             pool=pool,
             ready=READY if ready is None else ready,
             megabytes=megabytes,
+            file_megabytes=file_megabytes,
             held=held,
             held_megabytes=held_megabytes,
             store=store,
@@ -98,13 +106,14 @@ class SiteTemplates(Generic[Token]):
         self._seconds = seconds
         self._stripper = Stripper(companions=companions)
         # Pages on their way out: whatever is raised in between, the next call goes on with them.
+        self._leaving: deque[str] = deque()  # sites whose pages wait no more
         self._due: deque[Released[tuple[PooledPage, Token]]] = deque()
         self._done: deque[StrippedPage[Token]] = deque()
 
     @property
     def held(self) -> int:
         """How many pages are held back."""
-        return self._pools.held
+        return 0 if self._leaving else self._pools.held
 
     @overload
     def add(self: SiteTemplates[None], url: str, html: str) -> list[StrippedPage[None]]: ...
@@ -117,6 +126,8 @@ class SiteTemplates(Generic[Token]):
 
         *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
         """
+        while self._leaving:
+            self._leave()
         page = PooledPage.of(url, html)
         self._due += self._pools.add(page, (page, token))
         while self._due:
@@ -129,15 +140,22 @@ class SiteTemplates(Generic[Token]):
 
         Pages are stripped as they are asked for; those that are not come with the next call.
         """
-        self._due += self._pools.flush()
+        self._leaving += self._pools.waiting
         self._pools.save()
         return self._give_out()
 
     def _give_out(self) -> Iterator[StrippedPage[Token]]:
-        while self._due or self._done:
-            if not self._done:
+        while self._leaving or self._due or self._done:
+            if self._done:
+                yield self._done.popleft()
+            elif self._due:
                 self._strip_next()
-            yield self._done.popleft()
+            else:  # a site at a time: the pools of all may be too much to be in memory
+                self._leave()
+
+    def _leave(self) -> None:
+        self._due += self._pools.give_out(self._leaving[0])
+        self._leaving.popleft()
 
     def _strip_next(self) -> None:
         each = self._due[0]
@@ -151,9 +169,10 @@ class SiteTemplates(Generic[Token]):
             return self._stripper.strip(
                 site, page, pool, wanted=self._wanted, seconds=self._seconds
             )
-        except TimeoutError as error:
-            logger.warning("No template for %s: %s", page.url, error)
-            return self._stripper.strip(site, page, (), wanted=self._wanted)
         except TooLargeError as error:
             logger.warning("%s is not read, its texts are empty: %s", page.url, error)
-            return PageTemplate(page.url, [], "", "", "", [], 0.0)
+        except (TimeoutError, ValueError) as error:  # of an address that cannot be parsed
+            logger.warning("No template for %s: %s", storable(page.url), error)
+            with suppress(ValueError):
+                return self._stripper.strip(site, page, (), wanted=self._wanted)
+        return PageTemplate(page.url, [], "", "", "", [], 0.0)

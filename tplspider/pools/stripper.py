@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 32  # of which pages are kept ready ...
 READY_PAGES = 200  # ... so many in all, some 200 kB each
+FEW_SITES = 2  # the same, where so many are in turn that none of 32 would be met again
 _MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
 MARKDOWN = frozenset(_MADE_OF)
 
@@ -35,6 +36,8 @@ class Stripper:
     def __init__(self, *, companions: int = COMPANIONS) -> None:
         self.companions = companions
         self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
+        self._met: OrderedDict[str, None] = OrderedDict()  # the last of all, ready or not
+        self._strangers = 0  # pages in a row whose sites were not among these
         self._signs = KnownSigns()
 
     def strip(
@@ -78,10 +81,16 @@ class Stripper:
         return found
 
     def _site(self, name: str) -> _Site:
+        self._strangers = 0 if name in self._met else self._strangers + 1
+        self._met[name] = None
+        self._met.move_to_end(name)
+        if len(self._met) > SITES:
+            self._met.popitem(last=False)
         known = self._sites.get(name)
         if known is None:
             known = self._sites[name] = _Site(self._signs)
-            if len(self._sites) > SITES:
+            most = FEW_SITES if self._strangers > 2 * SITES else SITES
+            while len(self._sites) > most:
                 self._sites.popitem(last=False)
             for each in self._sites.values():
                 each.companions.most = READY_PAGES // len(self._sites)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.template.comparison import Chooser, ComparedPage
     from tplspider.template.page_lines import FoundLines
+    from tplspider.web.flat_page import Name
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class Companions:
         self.most = most
         self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
+        self._names: dict[Name, Name] = {}  # of the elements
         self._made = 0  # in this vocabulary
 
     def extract(
@@ -119,6 +121,8 @@ class Companions:
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)
             bare = flat.without_tree()
+            # Pages of a site have the same few names, a fifth of all that is kept of them.
+            bare.names = [self._names.setdefault(name, name) for name in flat.names]
             found = Companion(bare, SubtreeBags(bare), line_names(flat), title_of(flat))
             self._made += 1
             self._kept[name] = found
@@ -129,6 +133,7 @@ class Companions:
 
     def _renumber(self) -> None:
         self._vocabulary = Vocabulary()
+        self._names = {}
         for companion in self._kept.values():
             number(companion.page, self._vocabulary)
             companion.inside.clear()

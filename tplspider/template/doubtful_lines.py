@@ -82,14 +82,16 @@ def accept_end(  # noqa: PLR0917 - what the rules on lines have in common
     for found, weight in zip(found_lines, weights, strict=True):
         if weight < NEAREST:
             continue
-        used: Counter[tuple[str, str]] = Counter()
+        used: dict[tuple[str, str], int] = {}
         end = []
         for place in range(len(lines) - 1, -1, -1):
+            which = names[place]
             if not common[place]:
-                if not any(found[name] > used[name] for name in names[place]):
+                if not any(found.get(name, 0) > used.get(name, 0) for name in which):
                     break
                 end.append(place)
-            used.update(names[place])
+            for name in which:
+                used[name] = used.get(name, 0) + 1
         row = {*end}
         end = [
             place

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import accumulate
-from operator import mul, sub
+from itertools import accumulate, compress, count
+from operator import and_, itemgetter, lt, mul, sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tplspider.web.flat_page import FlatPage
 
@@ -38,11 +38,21 @@ class ElementTexts:
             min(len(text), _LONGEST) if text else _WORDLESS_LINK if link else 0
             for text, link in zip(key.texts, key.links, strict=True)
         ]
+        # The values at the ends of all elements, of one list after the other.
+        self._at_ends = itemgetter(*key.ends) if len(key.ends) > 1 else lambda values: values[1:]
+        self._kept: tuple[bytes, list[int]] = (b"", [])  # for what was template
         self.inside = self.sum(self.own)
         # Whether there is a word in that, not numbers or signs alone.
-        self.words = [text != "" and _WORD.search(text) is not None for text in key.texts]
-        self.named = [name != (None, None) for name in key.names]
+        self.words = [
+            text != ""
+            and ((len(text) > 1 and text[:2].isalpha()) or _WORD.search(text) is not None)
+            for text in key.texts
+        ]
         self._siblings: dict[int, Counter[Kind]] = {}
+
+    def is_named(self, element: int) -> bool:
+        """Whether an element has an id or a class."""
+        return self._key.names[element] != (None, None)
 
     def kind(self, element: int) -> Kind:
         """What siblings of one kind have in common: parent, tag and class."""
@@ -56,14 +66,31 @@ class ElementTexts:
             self._siblings[parent] = Counter(map(self.kind, self._key.children[parent]))
         return self._siblings[parent][self.kind(element)] == 1
 
+    def within(self, values: Iterable[int]) -> Callable[[int], int]:
+        """What gives the sum of the values in the subtree of one element or another."""
+        before, ends = list(accumulate(values, initial=0)), self._key.ends
+        return lambda element: before[ends[element]] - before[element]
+
+    def own_within(self, some: Iterable[bool]) -> Callable[[int], int]:
+        """The same for the text directly in *some* of the elements."""
+        return self.within(map(mul, self.own, some))
+
     def sum(self, values: Iterable[int]) -> list[int]:
         """Of each element, the sum of the values in its subtree."""
         before = list(accumulate(values, initial=0))
-        return list(map(sub, map(before.__getitem__, self._key.ends), before))
+        return list(map(sub, self._at_ends(before), before))
 
     def kept(self, template: Sequence[bool]) -> list[int]:
         """How much of the text in each element is template."""
-        return self.sum(map(mul, self.own, template))
+        now = bytes(template)  # rules that change nothing come after each other
+        if now != self._kept[0]:
+            self._kept = now, self.sum(map(mul, self.own, now))
+        return self._kept[1]
+
+    def mixed(self, template: Sequence[bool]) -> list[int]:
+        """The elements that are template, and of which not all the text is."""
+        some_own = map(lt, self.kept(template), self.inside)
+        return list(compress(count(), map(and_, template, some_own)))
 
     def is_menu(self, element: int, entries: int) -> bool:
         """Whether there are so many words in an element, and nearly all text of it in links."""

@@ -8,11 +8,13 @@ in whatever tree: their lines stand on page after page.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain, compress, count
+from operator import not_
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
 from tplspider.template.page_lines import lines_in
-from tplspider.template.rules import close
+from tplspider.template.rules import drop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +57,11 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     for place in entries:
         common[place] = True
     accept_end(key, lines, sizes, names, common, found_lines, weights)
+    if common == known:
+        return []
     in_row = _in_rows(sizes, known, common)
     rows, links, own = ([0] * len(template) for _ in range(3))
-    balance: Counter[int] = Counter()  # of an element's words, those of the page's own count up
+    balance: dict[int, int] = {}  # of an element's words, those of the page's own count up
     for place, line in enumerate(lines):
         if known[place]:
             continue
@@ -66,14 +70,15 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
         size = line.letters * (-1 if accepted else OUTWEIGH)
         for element in line.elements:
             into[element] = 1
-            balance[element] += size
-    rows, links, own = map(texts.sum, (rows, links, own))
+            balance[element] = balance.get(element, 0) + size
+    has_rows, has_links, has_own = map(texts.within, (rows, links, own))
     around = []
-    found = (e for e, row in enumerate(rows) if row or (links[e] and not own[e]))
-    for element in found:
-        if not template[element] and template[key.parents[element]]:
+    for element in list(compress(count(), map(not_, template))):
+        if template[key.parents[element]] and (
+            has_rows(element) or (has_links(element) and not has_own(element))
+        ):
             template[element] = True
-            if balance[element] > 0:
+            if balance.get(element, 0) > 0:
                 around.append(element)
     return around
 
@@ -89,15 +94,18 @@ def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
     return False
 
 
-def _shared(sizes: list[int], names: list[Names], found: Counter[tuple[str, str]]) -> int:
-    """How much of the key page's lines a page has."""
-    return sum(
-        [
-            size
-            for size, which in zip(sizes, names, strict=True)
-            if which[0] in found or (len(which) > 1 and any(name in found for name in which))
-        ]
-    )
+def _shared(sizes: list[int], names: list[Names], found_lines: Sequence[FoundLines]) -> list[int]:
+    """How much of the key page's lines each page has."""
+    # Nearly all lines have one name: those are looked up all at once.
+    firsts = [which[0] for which in names]
+    more = [place for place, which in enumerate(names) if len(which) > 1]
+    shared = []
+    for found in found_lines:
+        has = list(map(found.__contains__, firsts))
+        for place in more:
+            has[place] = not found.keys().isdisjoint(names[place])
+        shared.append(sum(compress(sizes, has)))
+    return shared
 
 
 def _line_weights(
@@ -112,7 +120,7 @@ def _line_weights(
     Where next to nothing maps, by chance a page weighs most whose tree is a little less unlike:
     the tree counts for no more than the share of the key page that is *mapped*.
     """
-    shared = [_shared(sizes, names, found) for found in found_lines]
+    shared = _shared(sizes, names, found_lines)
     most = max(shared) or 1
     by_tree = min(mapped, 0.5)
     return [
@@ -133,13 +141,13 @@ def _common(  # noqa: PLR0917 - as above
 
     A page has no say on links to itself: it shows them in another way, if at all.
     """
-    before = Counter(name for which, yes in zip(names, known, strict=True) if yes for name in which)
+    before = Counter(chain.from_iterable(compress(names, known)))
     unknown = [place for place, yes in enumerate(known) if not yes]
     wanted = {name for place in unknown for name in names[place]}
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, found, weight in zip(others, found_lines, weights, strict=True):
-        left = {name: found[name] - before[name] for name in wanted & found.keys()}
+        left = {name: found[name] - before.get(name, 0) for name in wanted & found.keys()}
         for place in unknown:
             which = names[place]
             if left.get(which[0], 0) > 0 or (
@@ -203,12 +211,6 @@ def drop_sandwiched(
                     into[element] = 1
         start = end
     holders = [element for element, yes in enumerate(dropped) if yes]
-    kept = texts.sum(kept)
-    around = []
-    for element in holders:
-        if kept[element]:
-            around.append(element)
-        else:
-            template[element] = False
-    close(key, template)
-    return around
+    has_kept = texts.within(kept)
+    drop(key, template, [element for element in holders if not has_kept(element)])
+    return [element for element in holders if has_kept(element)]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import compress, count
+from operator import not_
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -66,7 +68,8 @@ def find_main_part(
         for line, known in zip(page_lines, lines_in(page_lines, template), strict=True)
         if not known or not words_of_own.isdisjoint(line.elements)
     ]
-    hidden = hidden_elements(page, lines)
+    own = list(compress(count(), map(not_, template)))
+    hidden = hidden_elements(page, [*own, *loose], lines)
     if hidden:
         lines = [line for line in lines if not hidden.issuperset(line.elements)]
         words_of_own -= hidden
@@ -78,12 +81,11 @@ def find_main_part(
             for element in line.elements:
                 dropped[element] = 1
     words_of_own -= {n for n in loose if dropped[n] and not kept[n]}
-    dropped = _sums(page, dropped)
+    if any(leftovers):
+        dropped = _sums(page, dropped)
     elements, without = [], []
-    for element in range(1, len(template)):
+    for element in own:
         parent = page.parents[element]
-        if template[element]:
-            continue
         gone = (
             element in hidden
             or (dropped[element] and not kept[element])

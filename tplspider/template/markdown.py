@@ -39,7 +39,8 @@ def check_markdown() -> None:
         found = None
     if found is None:
         raise MarkdownMissingError(
-            "Markdown needs html-to-markdown: pip install 'tplspider[markdown]'"
+            "Markdown needs html-to-markdown: pip install -r requirements-markdown.txt in a clone,"
+            " or pip install 'tplspider[markdown]'"
         )
 
 

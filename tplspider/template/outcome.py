@@ -25,10 +25,15 @@ FIELDS = frozenset(
 )
 
 
+_MAIN_TEXT = frozenset({"main_text"})
+
+
 def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> PageTemplate:
     """What the comparison makes of the page; its tree is changed if HTML is wanted."""
     flat = comparison.key
-    outermost, loose = comparison.outermost, comparison.loose
+    loose = comparison.loose
+    # Where the main text is all that is wanted, they are not asked for.
+    outermost = [] if wanted == _MAIN_TEXT else comparison.outermost
     found = _outcome(url, comparison.pages)
     found.template_share = round(sum(comparison.template) / len(comparison.template), 4)
     if "title" in wanted:

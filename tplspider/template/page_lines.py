@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lxml import etree
 
 from tplspider.template.text_lines import BLOCKS, CELLS
 from tplspider.web.flat_page import UNCOUNTED
@@ -24,9 +26,19 @@ if TYPE_CHECKING:
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
 _HIDDEN = UNCOUNTED | {"template", "iframe", "object", "svg"}
+_COMMENTS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)  # for tags
+
+# All of that at once: what a tag is.
+_END, _LINK, _IS_HIDDEN = 1, 2, 4
+_KINDS: dict[Any, int] = {
+    **dict.fromkeys(_ENDS_LINE, _END),
+    **dict.fromkeys(_LINKS, _LINK),
+    **dict.fromkeys([*_HIDDEN, *_COMMENTS], _IS_HIDDEN),
+}
 _WORD = re.compile(r"\w")
 _LINK_OF = itemgetter(2)  # of some words
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SYLLABLES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -34,7 +46,19 @@ def letters(text: str) -> int:
     """How many letters and digits there are; a Chinese or Korean one says as much as three."""
     if text.isascii():  # as bytes, since there are many lines
         return len(text.encode().translate(None, _NO_LETTERS))
-    return sum(map(str.isalnum, text)) + 2 * len(_SYLLABLES.findall(text))
+    plain = text.encode("ascii", "ignore").translate(None, _NO_LETTERS)
+    others = "".join(_NOT_ASCII.findall(text))
+    return len(plain) + sum(map(str.isalnum, others)) + 2 * len(_SYLLABLES.findall(others))
+
+
+def _all_letters(texts: list[str]) -> list[int]:
+    """The same of many texts."""
+    # At once, those that are ASCII: no text has a NUL in it.
+    ascii_texts = "\0".join([text if text.isascii() else "" for text in texts])
+    counts = list(map(len, ascii_texts.encode().translate(None, _NO_LETTERS[1:]).split(b"\0")))
+    if not all(counts):
+        return [n or letters(text) for n, text in zip(counts, texts, strict=False)]
+    return counts
 
 
 # Some words, the element they are directly in, the link that is in or -1, and their length.
@@ -73,8 +97,12 @@ def page_lines(page: FlatPage) -> list[Line]:
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
+    rows = list(_rows(page))
+    counts = _all_letters([text for text, _, _ in rows])
     return [
-        _line(page, text, parts, link) for text, parts, link in _rows(page) if _WORD.search(text)
+        _line(page, *row, n)
+        for row, n in zip(rows, counts, strict=False)
+        if n or "_" in row[0]  # all that \w stands for
     ]
 
 
@@ -134,48 +162,53 @@ def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
             yield " ".join([part for part, _, _, _ in run]), run, -1
 
 
-def _runs(page: FlatPage) -> list[list[Words]]:
+def _runs(page: FlatPage) -> list[list[Words]]:  # noqa: PLR0912 - one walk, of a large page maybe
     """The words between two ends of a line, for all lines."""
     runs: list[list[Words]] = []
     run: list[Words] = []
-    nodes = page.written
-    tails, tags, page_links = nodes.tails, nodes.tags, page.links
-    ends_line = [tag in _ENDS_LINE for tag in nodes.tags]
-    # Of each node, the element and the link that words in it are in; -1 if they are not shown.
-    holders = [-1 if tag in _HIDDEN else n for tag, n in zip(nodes.tags, page.numbers, strict=True)]
-    links = [-1] * len(holders)
-    open_nodes: list[int] = []
+    nodes, numbers, page_links = page.written, page.numbers, page.links
+    tails, parents = nodes.tails, nodes.parents
+    kinds = list(map(_KINDS.get, nodes.tags, repeat(0)))
+    link = link_place = -1  # the link that words are in, and its place among the nodes
+    around: list[tuple[int, int]] = []  # the same of links around it
+    hidden = len(kinds)  # nothing of what is in this one is shown
+    top = -1  # the last node that is still open
+
     # After the last node one that is in none of them.
-    for place, (parent, text) in enumerate(
-        zip([*nodes.parents, -1], [*nodes.texts, ""], strict=True)
+    for place, (parent, kind, text) in enumerate(
+        zip(chain(parents, (-1,)), chain(kinds, (0,)), chain(nodes.texts, ("",)), strict=True)
     ):
-        while open_nodes and (closing := open_nodes[-1]) != parent:
-            open_nodes.pop()
-            if run and ends_line[closing]:
+        if parent >= hidden:
+            if run and kind & _END:
                 runs.append(run)
                 run = []
-            # What is after the body is not in it.
-            if tails[closing] and open_nodes and holders[around := open_nodes[-1]] >= 0:
-                length = len(nodes.written_tails[closing])
-                run.append((tails[closing], holders[around], links[around], length))
-        if place == len(holders):
-            break
-        open_nodes.append(place)
-        if parent >= 0:
-            if holders[parent] < 0:
-                holders[place] = -1
-                continue
-            links[place] = links[parent]
-        holder = holders[place]
-        if holder < 0:
             continue
-        if run and ends_line[place]:
-            runs.append(run)
-            run = []
-        if page_links[holder] and tags[place] in _LINKS:
-            links[place] = holder
+        while top != parent:
+            if run and kinds[top] & _END:
+                runs.append(run)
+                run = []
+            if top == link_place:
+                link, link_place = around.pop()
+            tail, top, closed = tails[top], parents[top], top
+            if tail and top >= 0:  # what is after the body is not in it
+                run.append((tail, numbers[top], link, len(nodes.written_tails[closed])))
+        if place == len(kinds):
+            break
+        top = place
+        hidden = len(kinds)
+        if kind:
+            if kind & _IS_HIDDEN:
+                hidden = place
+                continue
+            if kind & _END:
+                if run:
+                    runs.append(run)
+                    run = []
+            elif page_links[numbers[place]]:
+                around.append((link, link_place))
+                link, link_place = numbers[place], place
         if text:
-            run.append((text, holder, links[place], len(nodes.written_texts[place])))
+            run.append((text, numbers[place], link, len(nodes.written_texts[place])))
     if run:
         runs.append(run)
     return runs
@@ -192,16 +225,17 @@ def _is_links(run: list[Words]) -> bool:
     return linked
 
 
-def _line(page: FlatPage, text: str, run: list[Words], link: int) -> Line:
+def _line(page: FlatPage, text: str, run: list[Words], link: int, count: int) -> Line:
     if len(run) == 1:
         elements: tuple[int, ...] = (run[0][1],)
+        share = 0.0
     else:
         elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
+        if link < 0:
+            linked = sum([length for _, _, in_link, length in run if in_link >= 0])
+            share = linked / sum([length for _, _, _, length in run])
     if link >= 0:
-        where = page.links[link], page.targets[link]
-        return Line(text, *where, elements, letters(text), 1.0)
-    if len(run) == 1:
-        return Line(text, "", "", elements, letters(text), 0.0)
-    linked = sum([length for _, _, in_link, length in run if in_link >= 0])
-    share = linked / sum([length for _, _, _, length in run])
-    return Line(text, "", "", elements, letters(text), share)
+        what = text, page.links[link], page.targets[link], elements, count, 1.0
+    else:
+        what = text, "", "", elements, count, share
+    return tuple.__new__(Line, what)  # in a third of the time of Line(*what): there may be many

@@ -4,6 +4,7 @@ entry, what names the language of code. Taken out of its page, a part needs it s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,13 @@ def shells_of(part: Element) -> list[Element]:
 
 def start_tag(element: Element) -> str:
     """The start tag of an element, as it is written."""
-    bare = etree.Element(element.tag)
+    try:
+        bare = etree.Element(element.tag)
+    except ValueError:  # a tag that HTML may have, and lxml takes from its parser alone: o:p
+        bare = etree.Element("span")
     for name, value in element.items():
-        bare.set(name, value)
+        with suppress(ValueError):  # in the same way: @click
+            bare.set(name, value)
     whole = str(etree.tostring(bare, encoding="unicode", method="html"))
-    return whole.removesuffix(f"</{element.tag}>")
+    start = whole.removesuffix(f"</{bare.tag}>")
+    return f"<{element.tag}{start[len(bare.tag) + 1 :]}"

@@ -5,13 +5,15 @@ Each changes *template* in place, which stays closed under parents.
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, count
 from operator import sub
 from typing import TYPE_CHECKING
 
 from tplspider.template.element_text import WORDY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tplspider.template.element_text import ElementTexts, Kind
     from tplspider.web.flat_page import FlatPage
 
@@ -31,14 +33,10 @@ def drop_records(key: FlatPage, texts: ElementTexts, template: list[bool]) -> No
     """Drop the entries of a list of posts and the like, of which other pages have the frame."""
     kept = texts.kept(template)
     alike: dict[Kind, list[int]] = {}
-    for element in accepted(template):
-        if kept[element] < 0.5 * texts.inside[element]:
+    for element in texts.mixed(template):
+        if element and kept[element] < 0.5 * texts.inside[element]:
             alike.setdefault(texts.kind(element), []).append(element)
-    for group in alike.values():
-        if len(group) >= RECORDS:
-            for element in group:
-                template[element] = False
-    close(key, template)
+    drop(key, template, [n for group in alike.values() if len(group) >= RECORDS for n in group])
 
 
 def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
@@ -49,14 +47,11 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
     """
     kept = texts.kept(template)
     groups: dict[Kind, list[int]] = {}
-    parents = [
-        parent
-        for parent in (0, *accepted(template))
-        if kept[parent] < texts.inside[parent] and len(key.children[parent]) >= RECORDS
-    ]
-    for element in [child for parent in parents for child in key.children[parent]]:
+    mixed = [key.children[parent] for parent in texts.mixed(template)]
+    for element in [child for inside in mixed if len(inside) >= RECORDS for child in inside]:
         if texts.inside[element]:
             groups.setdefault(texts.kind(element), []).append(element)
+    dropped: list[int] = []
     for group in groups.values():
         own = [n for n, element in enumerate(group) if 2 * kept[element] < texts.inside[element]]
         if len(own) < RECORDS:
@@ -64,23 +59,21 @@ def drop_patchwork(key: FlatPage, texts: ElementTexts, template: list[bool]) -> 
         span = group[own[0] : own[-1] + 1]
         whole = sum(texts.inside[element] for element in span)
         if sum(texts.inside[group[n]] - kept[group[n]] for n in own) >= PATCHWORK * whole:
-            for element in span:
-                if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4):
-                    template[element] = False
-    close(key, template)
+            dropped += [
+                element
+                for element in span
+                if 2 * kept[element] >= texts.inside[element] and not texts.is_menu(element, 4)
+            ]
+    drop(key, template, dropped)
 
 
 def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> None:
     """Drop paragraphs, lists, cells ... of which nothing but the element itself is template."""
-    kept = texts.kept(template)
     doubtful = [
         element
-        for element in accepted(template)
-        if kept[element] < texts.inside[element]
-        and (
-            key.tags[element] in _LISTS
-            or (key.tags[element] in WORDY and (key.texts[element] or not texts.named[element]))
-        )
+        for element in texts.mixed(template)
+        if key.tags[element] in _LISTS
+        or (key.tags[element] in WORDY and (key.texts[element] or not texts.is_named(element)))
     ]
     if not doubtful:
         return
@@ -88,10 +81,8 @@ def drop_hollow(key: FlatPage, texts: ElementTexts, template: list[bool]) -> Non
     for element in accepted(template):
         if texts.words[element] or key.links[element] or key.tags[element] in _CONTROLS:
             solid[element] = 1
-    solid = texts.sum(solid)
-    for element in doubtful:
-        template[element] = solid[element] > 0
-    close(key, template)
+    has_solid = texts.within(solid)
+    drop(key, template, [element for element in doubtful if not has_solid(element)])
 
 
 def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool]) -> list[int]:
@@ -115,8 +106,8 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
     common = [0] * len(template)
     for element in anchors:
         common[element] = int(template[element])
-    common = texts.sum(common)
-    blocks = [element for element in around if template[element] and not common[element]]
+    has_common = texts.within(common)
+    blocks = [element for element in around if template[element] and not has_common(element)]
     if not blocks:
         return []
     in_link = [False] * len(template)
@@ -128,20 +119,18 @@ def drop_labelled_data(key: FlatPage, texts: ElementTexts, template: list[bool])
             (linked if in_link[element] else others)[element] = text
         elif texts.words[element] and not in_link[element]:
             label[element] = text
-    label, others, linked = map(texts.sum, (label, others, linked))
+    labels, rest, links = map(texts.within, (label, others, linked))
     dropped: list[int] = []
     holds_one: set[int] = set()
     for element in sorted(blocks, reverse=True):
-        labelled = (
-            0 < label[element] <= max(SHORT_LABEL, LABEL * linked[element])
-            and others[element] <= 0.3 * linked[element]
-        )
+        data = links(element)
+        is_label = 0 < labels(element) <= max(SHORT_LABEL, LABEL * data)
+        labelled = is_label and rest(element) <= 0.3 * data
         if labelled and element not in holds_one:
-            template[element] = False
             dropped.append(element)
         if labelled or element in holds_one:
             holds_one.add(key.parents[element])
-    close(key, template)
+    drop(key, template, dropped)
     return dropped
 
 
@@ -163,13 +152,13 @@ def accept_main_wrappers(key: FlatPage, texts: ElementTexts, template: list[bool
         template[main] = True
 
 
-def accepted(template: list[bool]) -> list[int]:
+def accepted(template: Iterable[bool]) -> list[int]:
     """The elements that are template, without the body."""
-    return list(compress(range(1, len(template)), template[1:]))
+    return [element for element in compress(count(), template) if element]
 
 
-def close(key: FlatPage, template: list[bool]) -> None:
-    """An element is template only if its parent is."""
-    for element in accepted(template):
-        if not template[key.parents[element]]:
-            template[element] = False
+def drop(key: FlatPage, template: list[bool], elements: list[int]) -> None:
+    """Drop these elements, and with them all that is in them."""
+    for element in elements:
+        end = key.ends[element]
+        template[element:end] = [False] * (end - element)

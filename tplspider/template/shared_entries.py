@@ -8,9 +8,11 @@ after it. Template stands before all that pages have of their own, or after it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from operator import and_
 from typing import TYPE_CHECKING
 
-from tplspider.template.rules import accepted, close
+from tplspider.template.rules import accepted, drop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,35 +41,35 @@ def drop_shared_entries(
         return 2 * kept[element] >= texts.inside[element]
 
     candidates: dict[int, list[int]] = {}
-    for element in accepted(template):
-        if (
-            key.tags[element] in _ENTRIES
-            and texts.inside[element] >= SHORTEST
-            and (key.tags[element] in _MARKED or (is_kept(element) and _kind(key, element)[1]))
+    inside, tags = texts.inside, key.tags
+    for element in accepted(map(and_, template, map(_ENTRIES.__contains__, tags))):
+        if inside[element] >= SHORTEST and (
+            tags[element] in _MARKED or (is_kept(element) and _kind(key, element)[1])
         ):
             candidates.setdefault(key.parents[element], []).append(element)
-    if not candidates:
-        return
+    dropped: list[int] = []
     for parent, entries in candidates.items():
-        kinds = [_kind(key, entry) for entry in entries]
-        children = key.children[parent]
-        shared = [child for child in children if template[child] and is_kept(child)]
-        own = {*children}.difference(shared)
-        spans = [(_ends(key, [child for child in children if child in own]), entries)]
+        shared: list[int] = []
+        own: list[int] = []
+        for child in key.children[parent]:
+            (shared if template[child] and is_kept(child) else own).append(child)
+        spans = [(_ends(key, own), entries)] if own else []
         for other, mapping in zip(others, mappings, strict=True):
             if mapping[parent] >= 0:
                 known = {mapping[child] for child in shared}
                 theirs = [child for child in other.children[mapping[parent]] if child not in known]
-                spans.append((_ends(other, theirs), [mapping[entry] for entry in entries]))
-        for n, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
+                if theirs:
+                    spans.append((_ends(other, theirs), [mapping[entry] for entry in entries]))
+        for n, entry in enumerate(entries if spans else ()):
+            kind = _kind(key, entry)
             places = [(ends[kind], where[n]) for ends, where in spans if kind in ends]
             if (
                 any(first < place for (first, _), place in places)
                 and any(0 <= place < last for (_, last), place in places)
                 and not texts.is_menu(entry, 1)
             ):
-                template[entry] = False
-    close(key, template)
+                dropped.append(entry)
+    drop(key, template, dropped)
 
 
 def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -81,5 +83,10 @@ def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[in
 
 def _kind(page: FlatPage, element: int) -> tuple[str, str]:
     """The tag and the first class, numbers left out: ``post-17 sticky`` is a ``post-``."""
-    classes = (page.names[element][1] or "").split()
-    return page.tags[element], _NUMBER.sub("", classes[0]) if classes else ""
+    return page.tags[element], _class_of(page.names[element][1])
+
+
+@lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
+def _class_of(written: str | None) -> str:
+    classes = (written or "").split(maxsplit=1)
+    return _NUMBER.sub("", classes[0]) if classes else ""

@@ -21,10 +21,18 @@ class SubtreeBags:
         self._bags: dict[int, frozenset[int]] = {}
         self._samples: dict[int, list[int]] = {}
         self._signs: list[int] = []
+        self._all: frozenset[int] = frozenset()
 
     def clear(self) -> None:
         """Forget them: the numbers of what is in the page have changed."""
         self._bags.clear()
+        self._all = frozenset()
+
+    @property
+    def everything(self) -> frozenset[int]:
+        """What is anywhere in the page."""
+        self._all = self._all or frozenset(self._page.own)
+        return self._all
 
     def bag(self, element: int) -> frozenset[int]:
         """What is in a subtree; of a large one a sample, the same on every page."""

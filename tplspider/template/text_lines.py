@@ -5,6 +5,7 @@ An inline element never ends a line, whether or not it is one of the parts.
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
@@ -29,8 +30,9 @@ _HIDDEN = frozenset({"script", "style", "noscript", "template"})
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _COMMENTS = frozenset({etree.Comment, etree.ProcessingInstruction, etree.Entity})
 
-# All of that at once, since it is asked for twice of each node: what a tag is, as bits.
-_BLOCK, _CELL, _IS_HIDDEN, _WRITTEN, _COMMENT = (1 << bit for bit in range(5))
+# All of that at once, since it is asked for twice of each node: what a tag is, as bits; and whether
+# a node is one of the parts, or of what is left out of them.
+_BLOCK, _CELL, _IS_HIDDEN, _WRITTEN, _COMMENT, _PART, _LEFT_OUT = (1 << bit for bit in range(7))
 _SETS = ((BLOCKS, _BLOCK), (CELLS, _CELL), (_HIDDEN, _IS_HIDDEN), (_PREFORMATTED, _WRITTEN))
 _KINDS: dict[Any, int] = dict.fromkeys(_COMMENTS, _COMMENT)
 for _tags, _bit in _SETS:
@@ -86,40 +88,40 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             line.append(text)
 
     # What most of the texts are, words of a part, is added in the walk itself.
-    tails = nodes.written_tails
-    kinds = [_KINDS.get(tag, 0) for tag in nodes.tags]
-    around = _around(nodes.parents, parts | loose)
-    marked = parts | without
-    open_nodes: list[int] = []
+    above, tails = nodes.parents, nodes.written_tails
+    kinds = list(map(_KINDS.get, nodes.tags, repeat(0)))
+    for marked, mark in ((parts, _PART), (without, _LEFT_OUT)):
+        for place in marked:
+            kinds[place] |= mark
+    around = _around(above, parts | loose)
     skipped = len(kinds)  # nothing is taken of what is in this one
+    top = -1  # the last node that is still open
     # After the last node one that is in none of them.
-    for place, (parent, text) in enumerate(
-        zip([*nodes.parents, -1], [*nodes.written_texts, ""], strict=True)
+    for place, (parent, kind, text) in enumerate(
+        zip(chain(above, (-1,)), chain(kinds, (0,)), chain(nodes.written_texts, ("",)), strict=True)
     ):
         if parent >= skipped:
             continue
-        while open_nodes and (closing := open_nodes[-1]) != parent:
-            open_nodes.pop()
-            kind = kinds[closing]
-            if kind & _WRITTEN:
-                end_written_line()
-                preformatted -= 1
-            elif kind & _IS_HIDDEN:
-                hidden -= 1
-            if closing in marked:
-                hidden -= closing in without
-                inside -= closing in parts
-            if line and kind & _BLOCK:
-                end_line()
-            if (tail := tails[closing]) and open_nodes:  # what is after the first is not in it
+        while top != parent:
+            if closing := kinds[top]:
+                if closing & _WRITTEN:
+                    end_written_line()
+                    preformatted -= 1
+                elif closing & _IS_HIDDEN:
+                    hidden -= 1
+                hidden -= closing & _LEFT_OUT != 0
+                inside -= closing & _PART != 0
+                if line and closing & _BLOCK:
+                    end_line()
+            tail, top = tails[top], above[top]
+            if tail and top >= 0:  # what is after the first is not in it
                 if inside and not hidden and not preformatted:
                     line.append(tail)
                 else:
-                    add(tail, open_nodes[-1])
+                    add(tail, top)
         if place == len(kinds):
             break
-        open_nodes.append(place)
-        kind = kinds[place]
+        top = place
         skipped = len(kinds)
         if kind:
             if kind & _BLOCK:
@@ -130,10 +132,8 @@ def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be 
             elif kind & _CELL:
                 line.append(" ")
             preformatted += kind & _WRITTEN != 0
-            hidden += kind & _IS_HIDDEN != 0
-        if place in marked:
-            hidden += place in without
-            inside += place in parts
+            hidden += (kind & _IS_HIDDEN != 0) + (kind & _LEFT_OUT != 0)
+            inside += kind & _PART != 0
         if text and not kind & _COMMENT:
             if inside and not hidden and not preformatted:
                 line.append(text)

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from tplspider.template.common_subsequence import common_subsequence
 from tplspider.template.element_names import likeness
+from tplspider.template.heaviest_alignment import heaviest_alignment
 from tplspider.template.subtree_bags import SubtreeBags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.web.flat_page import FlatPage, Name
 
 _MOST_PAIRS = 2500
+_NOTHING: frozenset[int] = frozenset()
 
 
 class TreeMapping:
@@ -41,28 +43,45 @@ class TreeMapping:
         self._map(check_time)
 
     def _map(self, check_time: Callable[[], None] | None) -> None:
-        key, other, mapped = self.key, self.other, self.mapped
+        mapped, ends = self.mapped, self.key.ends
+        ours, theirs = self.key.subtrees, self.other.subtrees
+        children, other_children = self.key.children, self.other.children
+        own, links = self.key.own.__getitem__, self.key.links.__getitem__
+        everything = self._inside_other.everything
         stack = [(0, 0)]
         while stack:
             a, b = stack.pop()
-            if key.subtrees[a] == other.subtrees[b]:
-                size = key.ends[a] - a
-                mapped[a : a + size] = range(b, b + size)
+            if ours[a] == theirs[b]:
+                size = ends[a] - a
+                if size == 1:
+                    mapped[a] = b
+                else:
+                    mapped[a : a + size] = range(b, b + size)
                 continue
             mapped[a] = b
-            if key.ends[a] > a + 1 and other.ends[b] > b + 1:
-                if check_time:
-                    check_time()
-                stack += self._align(key.children[a], other.children[b])
+            left, right = children[a], other_children[b]
+            if not left or not right:
+                continue
+            if len(left) == len(right) == 1:
+                if self._go_together(left[0], right[0]):
+                    stack.append((left[0], right[0]))
+                continue
+            # As most of what is the page's own, they may be nowhere on the other page.
+            if everything.isdisjoint(map(own, left)) and not any(map(links, left)):
+                continue
+            if check_time:
+                check_time()
+            stack += self._align(left, right)
 
     def _align(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
         """The pairs of children that map to each other, in order."""
         ours, theirs = self.key.subtrees, self.other.subtrees
-        pairs = []
-        start, end_left, end_right = 0, len(left), len(right)
-        while start < end_left and start < end_right and ours[left[start]] == theirs[right[start]]:
-            pairs.append((left[start], right[start]))
-            start += 1
+        pairs: list[tuple[int, int]] = []
+        for pair in zip(left, right, strict=False):
+            if ours[pair[0]] != theirs[pair[1]]:
+                break
+            pairs.append(pair)
+        start, end_left, end_right = len(pairs), len(left), len(right)
         while (
             end_left > start
             and end_right > start
@@ -97,66 +116,55 @@ class TreeMapping:
         return pairs
 
     def _align_by_weight(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
-        same = self._same_children(left, right)
+        own, links, everything = self.key.own, self.key.links, self._inside_other.everything
+        left = [x for x in left if own[x] in everything or links[x]]  # few of the page's own
+        same = self._same_children(left, right) if left else []
         if not any(same):
             return []
         if _is_forced(same):
             pairs = [(x, right[places[0]]) for x, places in zip(left, same, strict=True) if places]
             return [pair for pair in pairs if self._weighs(*pair)]
+        if self._are_rows(left, right):
+            return list(zip(left, right, strict=False))
         weights = self._weights(left, right, same)
-        if not any(weights):
-            return []
-        # The most that the children from i and from j on can weigh together, for all i and j.
-        below = [0.0] * (len(right) + 1)
-        best = [below]
-        for row in reversed(weights):
-            if row:
-                line = below[:]
-                most = 0.0
-                places = sorted(row, reverse=True)
-                for j, before in zip(places, [*places[1:], -1], strict=True):
-                    most = max(most, below[j + 1] + row[j])
-                    place = j
-                    while place > before and below[place] < most:
-                        line[place] = most
-                        place -= 1
-                below = line
-            best.append(below)
-        best.reverse()
-        pairs = []
-        i = j = 0
-        while i < len(left) and j < len(right):
-            weight = weights[i].get(j)
-            if weight and best[i][j] == best[i + 1][j + 1] + weight:
-                pairs.append((left[i], right[j]))
-                i, j = i + 1, j + 1
-            elif best[i][j] == best[i + 1][j]:
-                i += 1
-            else:
-                j += 1
-        return pairs
+        return [(left[i], right[j]) for i, j in heaviest_alignment(weights, len(right))]
 
     def _same_children(self, left: list[int], right: list[int]) -> list[list[int]]:
         """For each child on the left, where on the right there are children that are the same."""
         key, other = self.key, self.other
-        ours = {key.own[x] for x in left}
-        theirs = [other.own[y] for y in right]
-        links = [j for j, y in enumerate(right) if other.links[y]]
-        if not links and ours.isdisjoint(theirs):  # as most of what is the pages' own
+        own, links, other_links = key.own, key.links, other.links
+        ours = {own[x] for x in left}
+        theirs = list(map(other.own.__getitem__, right))
+        linked = [j for j, y in enumerate(right) if other_links[y]]
+        if not linked and ours.isdisjoint(theirs):
             return []
         alike: dict[int | tuple[str, str, str], list[int]] = {}
-        for j, own in enumerate(theirs):
-            if own in ours:
-                alike.setdefault(own, []).append(j)
-        for j in links:
+        for j, what in enumerate(theirs):
+            if what in ours:
+                alike.setdefault(what, []).append(j)
+        if not linked or not any(links[x] for x in left):
+            return [alike.get(own[x], []) for x in left]
+        for j in linked:
             alike.setdefault(_place(other, right[j]), []).append(j)
         return [
             # The same link may be so by what it is and by where it leads.
-            sorted({*alike.get(key.own[x], ()), *alike.get(_place(key, x), ())})
-            if key.links[x]
-            else alike.get(key.own[x], [])
+            sorted({*alike.get(own[x], ()), *alike.get(_place(key, x), ())})
+            if links[x]
+            else alike.get(own[x], [])
             for x in left
         ]
+
+    def _are_rows(self, left: list[int], right: list[int]) -> bool:
+        """Whether all are of one kind, and what is in them on the one page is not on the other.
+
+        So it is with the rows of two tables: any two weigh the same.
+        """
+        key, other, everything = self.key, self.other, self._inside_other.everything
+        kinds = {(key.own[x], key.names[x]) for x in left}
+        kinds.update([(other.own[y], other.names[y]) for y in right])
+        return len(kinds) == 1 and all(
+            everything.isdisjoint(key.own[x + 1 : key.ends[x]]) for x in left
+        )
 
     def _weighs(self, x: int, y: int) -> bool:
         """Whether two children that are the same can be aligned."""
@@ -172,19 +180,31 @@ class TreeMapping:
         right; only those it can be aligned with.
         """
         key, names, subtrees = self.key, self.other.names, self.other.subtrees
-        bag_of = self._inside_other.bag
+        key_names, key_subtrees, ends = key.names, key.subtrees, key.ends
+        bag_of, everything = self._inside_other.bag, self._inside_other.everything
+        bare: dict[tuple[int, Name], dict[int, float]] = {}  # of pairs that share nothing inside
         weights = []
         for x, alike in zip(left, same, strict=True):
             row: dict[int, float] = {}
-            weights.append(row)
             if not alike:
+                weights.append(row)
                 continue
-            name, subtree, bag = key.names[x], key.subtrees[x], self._inside.bag(x)
+            name, subtree, is_leaf = key_names[x], key_subtrees[x], ends[x] == x + 1
+            # Of most of what is the page's own, the other has nothing at all.
+            bag = _NOTHING if is_leaf else self._inside.bag(x) & everything
+            if not bag and not is_leaf:
+                kind = id(alike), name  # most of them are the same list
+                if kind not in bare:
+                    likes = [(j, likeness(name, names[right[j]])) for j in alike]
+                    bare[kind] = {j: 1 + like for j, like in likes if like >= 0}
+                weights.append(bare[kind])
+                continue
+            weights.append(row)
             for j in alike:
                 y = right[j]
                 like = likeness(name, names[y])
                 if subtree == subtrees[y]:
-                    row[j] = key.ends[x] - x + like
+                    row[j] = ends[x] - x + like
                 elif like >= 0:
                     row[j] = (len(bag & bag_of(y)) + 1 if bag else 1) + like
         return weights

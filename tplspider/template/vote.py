@@ -24,7 +24,7 @@ from tplspider.template.rules import (
 from tplspider.template.shared_entries import drop_shared_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tplspider.template.page_lines import FoundLines, Line
     from tplspider.web.flat_page import FlatPage
@@ -91,19 +91,19 @@ class _Vote:
         self.weights = self._weights()
         # Of each element, which pages have it.
         self.having = [[counterpart >= 0 for counterpart in mapping] for mapping in mappings]
-        self.votes, self.voters = self._count()
+        self.voters = list(map(sum, zip(*self.having, strict=True)))  # how many they are
         self.running: dict[int, bool] = {}
-        self.template = [False] * len(key.tags)
+        # What all pages have is template: what is round it, they have as well.
+        self.template = [count == len(mappings) for count in self.voters]
         self.template[0] = True
-        for element in range(1, len(key.tags)):
-            if self.votes[element] and self.template[key.parents[element]]:
-                everywhere = self.voters[element] == len(mappings)
-                self.template[element] = everywhere or self._is_accepted(element)
+        for element, count in enumerate(self.voters):
+            if 0 < count < len(mappings) and self.template[key.parents[element]]:
+                self.template[element] = self._is_accepted(element)
 
     @cached_property
-    def found(self) -> list[list[int]]:
+    def found(self) -> list[Callable[[int], int]]:
         """How much of an element's text each page has."""
-        return [self.texts.kept(having) for having in self.having]
+        return [self.texts.own_within(having) for having in self.having]
 
     def _weights(self) -> list[float]:
         """How much each page weighs: by what it has in common with the key page."""
@@ -112,21 +112,18 @@ class _Vote:
         self.mapped = most / len(self.key.tags)  # by the page that has most
         return [(count / most) ** 2 for count in common]
 
-    def _count(self) -> tuple[list[float], list[int]]:
-        """The sum of the weights of the pages that have an element, and how many they are."""
-        # There are few sets of pages, and many elements.
-        pages = list(zip(*self.having, strict=True))
-        votes = {which: sum(compress(self.weights, which), 0.0) for which in {*pages}}
-        return [votes[which] for which in pages], list(map(sum, pages))
+    def _votes(self, element: int) -> float:
+        """The sum of the weights of the pages that have an element."""
+        return sum(compress(self.weights, [has[element] for has in self.having]), 0.0)
 
     def _has_running_text(self, element: int) -> bool:
         """Whether there is running text directly in an element."""
         if element not in self.running:
-            enough = MOST * self.votes[element]
+            enough = MOST * self._votes(element)
             blocks = [
                 child
                 for child in self.key.children[element]
-                if self.votes[child] < enough and self.key.tags[child] in TEXT_BLOCKS
+                if self.key.tags[child] in TEXT_BLOCKS and self._votes(child) < enough
             ]
             self.running[element] = len(blocks) >= RUNNING_TEXT
         return self.running[element]
@@ -134,10 +131,10 @@ class _Vote:
     def _is_accepted(self, element: int) -> bool:
         key, texts = self.key, self.texts
         parent = key.parents[element]
-        whole = self.votes[parent]
+        votes, whole = self._votes(element), self._votes(parent)
         if (
-            self.votes[element] < MOST * whole - 1e-9
-            and (self.votes[element] < HALF * whole - 1e-9 or not self._is_frame(element))
+            votes < MOST * whole - 1e-9
+            and (votes < HALF * whole - 1e-9 or not self._is_frame(element))
             and not (texts.inside[element] and self._has_text(element, whole))
         ):
             return False
@@ -146,7 +143,7 @@ class _Vote:
             self.voters[element] == 1 < len(self.mappings)
             and key.tags[element] in TEXT_BLOCKS
             and texts.is_alone(element)
-            and not texts.named[element]
+            and not texts.is_named(element)
         )
 
     def _is_frame(self, element: int) -> bool:
@@ -154,7 +151,7 @@ class _Vote:
         key, texts = self.key, self.texts
         return (
             key.tags[element] in _FRAME
-            and texts.named[element]
+            and texts.is_named(element)
             and texts.is_alone(element)
             and not key.texts[element]
             and not self._has_running_text(key.parents[element])
@@ -166,7 +163,7 @@ class _Vote:
         having = [
             weight
             for weight, found, has in zip(self.weights, self.found, self.having, strict=True)
-            if has[element] and found[element] >= half
+            if has[element] and found(element) >= half
         ]
         if not having:
             return False

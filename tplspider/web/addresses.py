@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _QUERY = r"\?[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*(?:&[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*)*"
 _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9][0-9]{0,3}|:[1-5][0-9]{4})?"
 _PLAIN = re.compile(rf"({_ORIGIN})(/[A-Za-z0-9_~./-]*)({_QUERY})?")
+# Others are canonical, too, though links to them are not as simple to resolve.
+_ESCAPE = "%(?:[89A-F][0-9A-F]|20|22|2F|3C|3E|3F)"
+_KEPT = r"[A-Za-z0-9_~./:,=()!*@+-]*+"
+_CANONICAL = re.compile(rf"{_ORIGIN}/{_KEPT}(?:{_ESCAPE}{_KEPT})*+")
+# Most of all have neither a port nor a query: one look is enough then.
+_SIMPLE = re.compile(
+    r"https?://[a-z0-9][a-z0-9.-]{0,251}+(?<=[a-z0-9])/(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*+/?+)*+"
+)
 _PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?")
 
 _ROOTED = re.compile(r"/(?!/)(?:[^\t\n\r\\/.]|/(?![./])|(?<!/)\.)*")
@@ -48,7 +56,18 @@ def identity(url: str) -> str:
     >>> identity("http://me:secret@Example.org/a?b=2&a=1#top")
     'http://example.org/a?a=1&b=2'
     """
-    return _with_sorted_query(url) if _is_plain(url) else canonicalize_url(without_user(url))
+    if is_simple(url):
+        return url
+    if _is_plain(url):
+        return _with_sorted_query(url)
+    if "/." not in url and _CANONICAL.fullmatch(url):
+        return url
+    return canonicalize_url(without_user(url))
+
+
+def is_simple(url: str) -> bool:
+    """Whether *url* is seen at a glance to be of http or https, and its own identity."""
+    return _SIMPLE.fullmatch(url) is not None
 
 
 def clean_href(href: str) -> str:

@@ -14,6 +14,7 @@ BAD_RESPONSE = "bad-response"  # broken HTTP or encoding, redirect loops, empty 
 CONNECTION = "connection"
 DNS = "dns"
 ERROR = "error"  # a fault of ours, or of somebody's middleware
+NOT_ARCHIVED = "not-archived"  # a source without a network has nothing of it
 NOT_HTML = "not-html"
 OFFSITE_REDIRECT = "offsite-redirect"
 PRIVATE_ADDRESS = "private-address"

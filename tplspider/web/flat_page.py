@@ -7,17 +7,17 @@ is numbered too, in a vocabulary that the pages share, so that comparing is comp
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress
+from itertools import accumulate, compress, count, islice, repeat
+from operator import not_
 from typing import TYPE_CHECKING, Any
 
-from tplspider.web.html import main_body
+from tplspider.web.html import Element, main_body
 from tplspider.web.node_texts import NodeTexts, read_nodes
 from tplspider.web.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tplspider.web.html import Element
     from tplspider.web.targets import Addresses
 
 Name = tuple[str | None, str | None]  # id and class of an element
@@ -33,6 +33,7 @@ LAYOUT = frozenset(
 _LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 # Judged whole, by all the text in them: a token that two programs share is not template.
 _WHOLE = frozenset("code math pre textarea".split())
+_ATTRIBUTE = Element.get
 _NONE: list[int] = []  # the children of all that have none
 
 
@@ -92,17 +93,16 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     numbers: Sequence[int] = range(len(nodes))
     places: Sequence[int] = numbers
     if not all(kept):
-        before = [number - 1 for number in accumulate(kept)]  # the number of a kept node
-        numbers = [number if yes else -1 for number, yes in zip(before, kept, strict=True)]
         places = list(compress(places, kept))
+        numbers = [n - 1 if yes else -1 for n, yes in zip(accumulate(kept), kept, strict=True)]
         nodes = list(compress(nodes, kept))
         tags = list(compress(tags, kept))
         words = list(compress(words, kept))
-        above = [before[place] for place in compress(above, kept)]
-        above[0] = -1
+        above = [-1, *map(numbers.__getitem__, islice(compress(above, kept), 1, None))]
     links, targets = [""] * len(nodes), [""] * len(nodes)
     page = FlatPage(nodes, above, tags, words, links, targets, written, numbers, places)
-    page.names = [(node.get("id"), node.get("class")) for node in nodes]
+    ids, classes = (map(_ATTRIBUTE, nodes, repeat(name)) for name in ("id", "class"))
+    page.names = list(zip(ids, classes, strict=True))
     _read_links(page, url, vocabulary.addresses)
     _nest(page)
     _set_stray_text_apart(page)
@@ -121,13 +121,16 @@ def _counts(tag: Any) -> bool:
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    left_out = {tag for tag in {*tags} if not _counts(tag)}
-    if not left_out:
+    all_tags = {*tags}
+    counted = {tag for tag in all_tags if _counts(tag)}
+    if counted == all_tags:
         return [True] * len(tags)
-    kept = [tag not in left_out for tag in tags]
-    for place, parent in enumerate(above[1:], 1):
-        if not kept[parent]:
-            kept[place] = False
+    kept = list(map(counted.__contains__, tags))
+    left = list(compress(count(), map(not_, kept)))
+    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
+        for place, parent in enumerate(above[1:], 1):
+            if not kept[parent]:
+                kept[place] = False
     return kept
 
 
@@ -136,16 +139,14 @@ def _read_links(page: FlatPage, url: str, addresses: Addresses) -> None:
     targets = Targets(page.elements[0], url, addresses)
     page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
-    named = [(number, _ADDRESS[tag]) for number, tag in enumerate(page.tags) if tag in _ADDRESS]
-    for number, attribute in named:
-        raw = page.elements[number].get(attribute)
-        if raw is None:
+    elements, links, page_targets = page.elements, page.links, page.targets
+    for number, attribute in enumerate(map(_ADDRESS.get, page.tags)):
+        if attribute is None or (raw := elements[number].get(attribute)) is None:
             continue
-        address, _, fragment = raw.strip().partition("#")
-        if address not in known:
-            known[address] = targets.of(address)
-        link, page.targets[number] = known[address]
-        page.links[number] = link + fragment if link.endswith("#") else link
+        found = known.get(raw)
+        if found is None:
+            found = known[raw] = targets.read(raw)
+        links[number], page_targets[number] = found
 
 
 def _nest(page: FlatPage) -> None:
@@ -169,8 +170,10 @@ def _set_stray_text_apart(page: FlatPage) -> None:
 
     A date or a bar between tables must not make the part another one, with all that is in it.
     """
-    before = [0, *accumulate(map(len, page.texts))]
     large = [n for n, end in enumerate(page.ends) if end - n >= _LARGE and page.texts[n]]
+    if not large and not page.texts[0]:
+        return
+    before = [0, *accumulate(map(len, page.texts))]
     for element in {0, *large}:
         text, end = page.texts[element], page.ends[element]
         whole = before[end] - before[element]

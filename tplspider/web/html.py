@@ -27,12 +27,14 @@ def parse_html(html: str) -> Element:
 
 
 def _parser() -> etree.HTMLParser:
-    return etree.HTMLParser(recover=True, encoding="utf-8", huge_tree=True)
+    return etree.HTMLParser(recover=True, encoding="utf-8", huge_tree=True, collect_ids=False)
 
 
 def fold(text: str) -> str:
     """*text* with every run of white space folded into one space."""
-    return " ".join(text.split())
+    # What can be printed has no white space but spaces: most texts are folded but for their ends.
+    bare = text.strip()
+    return bare if bare.isprintable() and "  " not in bare else " ".join(bare.split())
 
 
 def top_level(root: Element) -> list[Element]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,14 +43,21 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
     # Lists of one thing each, each made in one go: there may be tens of thousands of nodes.
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
     parents = [-1, *[at[node.getparent()] for node in nodes[1:]]]
-    tags = [node.tag for node in nodes]
+    # One string for each tag: they are looked up again and again, and kept.
+    tags = [intern(tag) if isinstance(tag := node.tag, str) else tag for node in nodes]
     texts = [node.text or "" for node in nodes]
     tails = [node.tail or "" for node in nodes]
-    return NodeTexts(
-        tags,
-        parents,
-        [" ".join(text.split()) if text and not text.isspace() else "" for text in texts],
-        [" ".join(tail.split()) if tail and not tail.isspace() else "" for tail in tails],
-        texts,
-        tails,
-    )
+    return NodeTexts(tags, parents, folded(texts), folded(tails), texts, tails)
+
+
+def folded(texts: list[str]) -> list[str]:
+    """These texts with every run of white space folded into one space."""
+    # As fold does, but there may be tens of thousands.
+    return [
+        ""
+        if not text or text.isspace()
+        else bare
+        if (bare := text.strip()).isprintable() and "  " not in bare
+        else " ".join(bare.split())
+        for text in texts
+    ]

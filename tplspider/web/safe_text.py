@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # Characters that XML 1.0 cannot hold (https://www.w3.org/TR/xml/#charsets), among them the lone
 # surrogates that UTF-8 cannot encode.
@@ -18,6 +19,17 @@ def storable(text: str) -> str:
     'abc'
     """
     return _NO_XML.sub("", text)
+
+
+def storable_value(value: Any) -> Any:
+    """A value of an item, with all texts in it made storable."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [storable_value(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: storable_value(entry) for key, entry in value.items()}
+    return value
 
 
 def safe_cell(text: str) -> str:

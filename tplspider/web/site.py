@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import urlsplit
 
-from tldextract import TLDExtract
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 SCOPES = ("host", "domain")
 
@@ -97,6 +99,9 @@ def fold_host(host: str) -> str:
 
 @lru_cache(maxsize=1)
 def _public_suffixes() -> TLDExtract:
+    # Here and not above: it comes with a client for HTTP, and most do without registered domains.
+    from tldextract import TLDExtract  # noqa: PLC0415 - as said
+
     # The copy of the Public Suffix List inside tldextract: no look-up, no cache on disk.
     return TLDExtract(suffix_list_urls=(), cache_dir=None)
 

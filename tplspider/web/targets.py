@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 # Addresses for which the directory of the base is all that counts: a query alone is put behind all
 # of the base, http:x is relative to some, and // is none at all.
 _PUT_BEHIND = re.compile(r"(?:https?://|/)?[\w.~%-][\w.~%/?&=+,-]*|/")
+_SAFE = re.compile(r"[\w.~/-]*", re.ASCII)  # neither quoted nor anything to quote, but slashes
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
-Addresses = dict[tuple[str, str], str]  # by a directory and an address, where it leads
+# By a directory and an address, or by a base, an address and "": where it leads, and that without
+# its query, and the query.
+Addresses = dict[tuple[str, ...], tuple[str, str, str]]
 
 
 class Targets:
@@ -36,8 +39,24 @@ class Targets:
         self.own = unquote(url.partition("#")[0].partition("?")[0])
         path = _ENDING.sub("", _path(url)).strip("/")
         last = path.rpartition("/")[2]
-        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
+        if _SAFE.fullmatch(path):  # as nearly all are
+            names = sorted({path, path.replace("/", "%2F"), last}, key=len, reverse=True)
+        else:
+            names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
         self._names = [name for name in names if len(name) > 3]
+        # What has none of these in it has none of the names: most names end with the last.
+        self._signs = self._names[-1:]
+        if not all(self._signs[0] in name for name in self._names):
+            self._signs = self._names
+
+    def read(self, raw: str) -> tuple[str, str]:
+        """Where an address as it is written leads, with its fragment if that is in the page."""
+        found = self._known.get((self._directory, raw))  # most are known, and have no fragment
+        if found is not None:
+            return self._seen_from_here(found)
+        address, _, fragment = raw.strip().partition("#")
+        link, target = self.of(address)
+        return link + fragment if link.endswith("#") else link, target
 
     def of(self, address: str) -> tuple[str, str]:
         """Where an address without its fragment leads, this page being "self"; and its target.
@@ -47,20 +66,38 @@ class Targets:
         """
         if not address:
             return "self?#", self.own
-        place = self._directory if _PUT_BEHIND.fullmatch(address) else self.resolver.base, address
-        target = self._known.get(place)
-        if target is None:
-            target = self._known[place] = unquote(self.resolver.join(address))
-        base_address, _, query = target.partition("?")
+        found = self._known.get((self._directory, address)) or self._look_up(address)
+        return self._seen_from_here(found)
+
+    def _seen_from_here(self, found: tuple[str, str, str]) -> tuple[str, str]:
+        target, base_address, query = found
         if base_address == self.own:
             return f"self?{query}#", target if query else self.own
-        # With this page's address a share link has its title, too.
-        shares = any(name in query for name in self._names)
-        link = f"{base_address}?*" if shares else target
+        for name in self._signs:
+            if name in target:
+                return self._starred(*found), target
+        return target, target
+
+    def _starred(self, link: str, base_address: str, query: str) -> str:
+        """An address with a star for the page's own path."""
+        if query and any(name in query for name in self._names):
+            link = f"{base_address}?*"  # with this page's address a share link has its title, too
         for name in self._names:
             if name in link:
                 link = link.replace(name, "*")
-        return link, target
+        return link
+
+    def _look_up(self, address: str) -> tuple[str, str, str]:
+        """Where an address leads that is not known in this directory."""
+        place: tuple[str, ...] = (self._directory, address)
+        if not _PUT_BEHIND.fullmatch(address):
+            place = (self.resolver.base, address, "")
+        found = self._known.get(place)
+        if found is None:
+            target = unquote(self.resolver.join(address))
+            base_address, _, query = target.partition("?")
+            found = self._known[place] = target, base_address, query
+        return found
 
 
 def _directory(base: str) -> str:

@@ -12,7 +12,6 @@ from functools import cached_property
 from mimetypes import MimeTypes
 from typing import TYPE_CHECKING
 
-from charset_normalizer import from_bytes
 from w3lib.encoding import (
     html_body_declared_encoding,
     html_to_unicode,
@@ -186,5 +185,8 @@ def _guess(body: bytes) -> str | None:
         except UnicodeError:
             continue
         return resolve_encoding(encoding)
+    # Here and not above: few pages leave it to guesses, and it takes its time to import.
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - as said
+
     match = from_bytes(body).best()
     return resolve_encoding(match.encoding) if match else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "TPLSPIDER_FIELDS"
 # They belong to a search, or to its report.
-_OF_SEARCHES = {"key_url", "key_html", "search_id", "requested_url"}
+_OF_SEARCHES = {"key_url", "key_html", "method", "search_id", "requested_url"}
 CHOICES = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]
 _EXAMPLE = '{"text": "main_text"}'
 
@@ -39,7 +39,7 @@ class FieldSettings:
     held_mb: int = 64
     held_seconds: float = 60
     pool_dir: str = ""
-    pool_mb: int = 64
+    pool_mb: int = 8
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.fields.delivery import Delivery
     from tplspider.crawl.fields.field_settings import FieldSettings
     from tplspider.crawl.fields.page_shelf import PageShelf
-    from tplspider.pools.site_pools import PoolStore, Released
+    from tplspider.pools.kept_pools import PoolStore
+    from tplspider.pools.site_pools import Released
 
 _STEP = 1.0  # seconds: how often it is looked for items that have waited long enough, at least
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import sys
 from contextlib import suppress
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_HASH = "_attrs_cached_hash"  # what attrs keeps, of a class that asks for it
 
 
 def undeclared_fields(item_class: type, names: Iterable[str]) -> list[str]:
@@ -36,8 +39,8 @@ def filled(item: Any, values: Mapping[str, object]) -> Any:
             adapter[name] = value
     except Exception as error:
         _restore(adapter, before, new)
-        if (copy := _changed_copy(item, values, error)) is not None:
-            return copy
+        if (changed := _changed_copy(item, values, error)) is not None:
+            return changed
         raise
     return item
 
@@ -57,7 +60,7 @@ def _changed_copy(item: Any, values: Mapping[str, object], error: Exception) -> 
     kind: Any = type(item)
     if dataclasses.is_dataclass(kind):
         frozen = isinstance(error, dataclasses.FrozenInstanceError)
-        return dataclasses.replace(item, **values) if frozen else None
+        return _copy_with(item, values) if frozen else None
     if hasattr(kind, "model_fields"):  # pydantic, which may not be there to ask
         frozen = kind.model_config.get("frozen") or any(
             kind.model_fields[name].frozen for name in values
@@ -65,6 +68,15 @@ def _changed_copy(item: Any, values: Mapping[str, object], error: Exception) -> 
         return item.model_copy(update=dict(values)) if frozen else None
     attr: Any = sys.modules.get("attr")  # imported already if any class is made by it
     if attr and attr.has(kind) and isinstance(error, attr.exceptions.FrozenError):
-        aliases = {each.name: each.alias for each in attr.fields(kind)}
-        return attr.evolve(item, **{aliases[name]: value for name, value in values.items()})
+        return _copy_with(item, values)
     return None
+
+
+def _copy_with(item: Any, values: Mapping[str, object]) -> Any:
+    """A copy that differs in these values alone: to construct one would do again what that does."""
+    changed = copy(item)
+    for name, value in values.items():
+        object.__setattr__(changed, name, value)
+    if hasattr(changed, _HASH):
+        object.__setattr__(changed, _HASH, None)
+    return changed

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tplspider.crawl.fields.delivery import ItemPage
-    from tplspider.pools.site_pools import PoolStore
+    from tplspider.pools.kept_pools import PoolStore
 
 logger = logging.getLogger(__name__)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tplspider.pools.side_file import SideFile, SideFileError
 
 if TYPE_CHECKING:
     from tplspider.pools.pool import PooledPage
@@ -26,15 +27,14 @@ class ShelvedPage:
 class PageShelf:
     """Keeps packed pages, at most so many *megabytes* of them in memory.
 
-    The rest is in a temporary table of SQLite, which uses again what pages leave behind, and whose
-    file has no name: the system takes it away, whatever way the process ends.
+    The rest is in a temporary file.
     """
 
     def __init__(self, megabytes: float) -> None:
         self.in_memory = 0  # bytes
         self.in_file = 0  # pages that were put into the file so far
         self._most = megabytes * 1_000_000
-        self._table: sqlite3.Connection | None = None  # made for the first page
+        self._file = SideFile("CREATE TABLE pages (id INTEGER PRIMARY KEY, packed BLOB)")
         self._told = False
 
     def put(self, page: PooledPage) -> ShelvedPage:
@@ -42,40 +42,27 @@ class PageShelf:
         size = len(page.packed)
         if self.in_memory + size > self._most:
             try:
-                row = self._write(page.packed)
-            except sqlite3.Error as error:
+                row = self._file.add("INSERT INTO pages (packed) VALUES (?)", page.packed)
+            except SideFileError as error:
                 if not self._told:
                     self._told = True
                     logger.warning("Pages are kept in memory, not in a file: %s", error)
             else:
                 self.in_file += 1
-                return ShelvedPage(replace(page, packed=b""), size, row)
+                return ShelvedPage(page.with_packed(b""), size, row)
         self.in_memory += size
         return ShelvedPage(page, size)
 
     def take(self, shelved: ShelvedPage) -> PooledPage:
-        """Give a page back, once. Raises sqlite3.Error where the file cannot be read."""
+        """Give a page back, once. Raises SideFileError where the file cannot be read."""
         if shelved.row is None:
             self.in_memory -= shelved.size
             return shelved.page
-        assert self._table is not None
-        row = (shelved.row,)
-        (packed,) = self._table.execute("SELECT packed FROM pages WHERE id = ?", row).fetchone()
-        with suppress(sqlite3.Error):  # on a full disk: it is read, and that is enough
-            self._table.execute("DELETE FROM pages WHERE id = ?", row)
-        return replace(shelved.page, packed=packed)
+        ((packed,),) = self._file.run("SELECT packed FROM pages WHERE id = ?", shelved.row)
+        with suppress(SideFileError):  # on a full disk: it is read, and that is enough
+            self._file.run("DELETE FROM pages WHERE id = ?", shelved.row)
+        return shelved.page.with_packed(packed)
 
     def close(self) -> None:
         """Let go of all pages."""
-        if self._table is not None:
-            self._table.close()
-            self._table = None
-
-    def _write(self, packed: bytes) -> int | None:
-        if self._table is None:
-            # No name: a table of its own on disk, for as long as it is open.
-            self._table = sqlite3.connect("", isolation_level=None)
-            self._table.execute("PRAGMA journal_mode = MEMORY")
-            self._table.execute("PRAGMA cache_size = -256")  # kB
-            self._table.execute("CREATE TABLE pages (id INTEGER PRIMARY KEY, packed BLOB)")
-        return self._table.execute("INSERT INTO pages (packed) VALUES (?)", (packed,)).lastrowid
+        self._file.close()

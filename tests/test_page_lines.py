@@ -1,0 +1,126 @@
+"""The lines of a page: as they are made, in one walk, and as the definition has it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tplspider.template.page_lines import Line, letters, page_lines
+from tplspider.template.text_lines import BLOCKS, CELLS, lines_of_elements
+from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.web.html import fold, parse_html
+from tplspider.web.node_texts import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tplspider.web.html import Element
+
+URL = "http://example.org/docs/key.html"
+ENDS = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
+HIDDEN = {"script", "style", "noscript", "template", "iframe", "object", "svg"}
+Words = tuple[str, int, int]  # the element they are in, and the link
+
+# Any soup of these is a page.
+SOUP = st.lists(
+    st.sampled_from(
+        "<p> </p> <div> </div> <td> <li> </li> <b> </b> <span> </span> <br> <button> </button>"
+        " <svg> </svg> <noscript> </noscript> <template> </template> <!--c--> <?pi?> "
+        "<script>s</script> <object> </object> <area&href=b.html> <a&href=a.html> "
+        "<a&href=key.html#x> <a&name=n> </a>"
+        " word two&words | _ été 写作 &nbsp; \x1f".split(" ")
+    ).map(lambda part: part.replace("&", " ").replace(" nbsp;", "&nbsp;"))
+    | st.just(" "),
+    max_size=30,
+).map("".join)
+
+
+def read(html: str) -> FlatPage:
+    return flatten(parse_html(f"<html><body>{html}</body></html>"), URL, Vocabulary())
+
+
+def walk(page: FlatPage, element: Element, link: int, *, hidden: bool) -> Iterator[Words | None]:
+    """The words in an element, and None where a line ends."""
+    number = page.elements.index(element) if element in page.elements else -1
+    hidden = hidden or number < 0 or element.tag in HIDDEN
+    if not hidden and element.tag in ENDS:
+        yield None
+    if not hidden and element.tag in {"a", "area"} and page.links[number]:
+        link = number
+    if not hidden and (text := fold(element.text or "")):
+        yield text, number, link
+    for child in element:
+        yield from walk(page, child, link, hidden=hidden)
+        if not hidden and (tail := fold(child.tail or "")):
+            yield tail, number, link
+    if element.tag in ENDS:
+        yield None
+
+
+def literal_lines(page: FlatPage) -> Iterator[Line]:
+    words = walk(page, page.elements[0], -1, hidden=False)
+    for is_end, run in groupby(words, key=lambda part: part is None):
+        if is_end:
+            continue
+        parts = [part for part in run if part is not None]
+        if any(link >= 0 for _, _, link in parts) and not any(
+            letters(text) or "_" in text for text, _, link in parts if link < 0
+        ):
+            groups = [(link, list(group)) for link, group in groupby(parts, key=lambda p: p[2])]
+            groups = [(link, group) for link, group in groups if link >= 0]
+        else:
+            groups = [(-1, parts)]
+        for link, group in groups:
+            text = " ".join(text for text, _, _ in group)
+            if letters(text) or "_" in text:
+                href, target = (page.links[link], page.targets[link]) if link >= 0 else ("", "")
+                elements = tuple(dict.fromkeys(number for _, number, _ in group))
+                yield Line(text, href, target, elements, letters(text))
+
+
+@given(SOUP)
+def test_lines_are_those_of_the_definition(html: str) -> None:
+    page = read(html)
+    lines = page_lines(page)
+    assert [line._replace(linked=0.0) for line in lines] == list(literal_lines(page))
+    assert all(line.linked == 1 for line in lines if line.link)
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<a href=x>Home</a> | <a href=y>News</a>", ["Home", "News"]),
+        ("See <a href=x>Home</a>", ["See Home"]),
+        ("one<svg><p>t</p></svg>two", ["one", "two"]),  # what is hidden ends a line, too
+        ("one<svg><b>t</b></svg>two", ["one two"]),
+        ("one<!-- c --> two", ["one two"]),
+        ("<p>|</p><p>_</p>", ["_"]),
+    ],
+)
+def test_what_is_a_line(html: str, lines: list[str]) -> None:
+    assert [line.text for line in page_lines(read(html))] == lines
+
+
+def test_the_share_of_a_line_in_links() -> None:
+    (line,) = page_lines(read("<p>See <a href=x>home</a></p>"))
+    assert line.linked == 0.5
+
+
+@given(st.lists(st.text(" \n\t\xa0\u2028\u3000\x1f\x85ab.é写\u200b") | st.text()))
+def test_texts_are_folded_as_words_are_split(texts: list[str]) -> None:
+    assert folded(texts) == list(map(fold, texts)) == [" ".join(text.split()) for text in texts]
+
+
+@pytest.mark.parametrize("without", ["b", "p", "script", "template"])
+def test_what_is_left_out_of_a_part(without: str) -> None:
+    page = read(f"<div>one <{without}>two</{without}> three</div><p>four</p><p>five</p>")
+    four, five = len(page.tags) - 2, len(page.tags) - 1
+    left_out = [page.tags.index(without)] if without in page.tags else []
+    lines = lines_of_elements(page, [1, five], without=left_out)
+    assert lines[-1] == "five"
+    assert " ".join(lines[:-1]) == "one three"
+    assert lines_of_elements(page, [], [four]) == ["four"]
