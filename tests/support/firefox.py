@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from websockets.sync.client import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from websockets.sync.client import ClientConnection
 
@@ -37,8 +37,8 @@ class Firefox:
     socket: ClientConnection
     told: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    tab: str = ""
     _number: int = 0
-    _tab: str = ""
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command, and wait for its answer; what happened meanwhile is kept."""
@@ -71,29 +71,48 @@ class Firefox:
     def open(self, path: Path) -> None:
         """Open a file in a tab of its own."""
         self.told, self.asked = [], []
-        self._tab = self.send("browsingContext.create", type="tab")["context"]
+        self.new_tab()
         self.asked.clear()  # of the empty tab
-        self.send("browsingContext.navigate", context=self._tab, url=path.as_uri(), wait="complete")
+        self.go(path.as_uri())
+
+    def new_tab(self) -> str:
+        """Open a tab, in front of the others, and use it from now on."""
+        self.tab = self.send("browsingContext.create", type="tab")["context"]
+        return self.tab
+
+    def go(self, url: str) -> None:
+        """Have the tab show another page."""
+        self.send("browsingContext.navigate", context=self.tab, url=url, wait="complete")
+
+    def press(self, key: str) -> None:
+        """Press a key, as a person does."""
+        keys = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        actions = [{"type": "key", "id": "keyboard", "actions": keys}]
+        self.send("input.performActions", context=self.tab, actions=actions)
 
     def evaluate(self, script: str) -> Any:
         """What a script gives, as JSON."""
         answer = self.send(
             "script.evaluate",
             expression=f"Promise.resolve({script}).then(JSON.stringify)",
-            target={"context": self._tab},
+            target={"context": self.tab},
             awaitPromise=True,
         )
         return json.loads(answer["result"].get("value", "null"))
 
 
 @contextmanager
-def firefox() -> Iterator[Firefox]:
+def firefox(*options: str, preferences: Mapping[str, object] | None = None) -> Iterator[Firefox]:
     """A Firefox without a window, with a profile of its own."""
     assert FIREFOX
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        chosen = (
+            f"user_pref({json.dumps([*pair])[1:-1]});" for pair in (preferences or {}).items()
+        )
+        Path(folder, "user.js").write_text("\n".join(chosen))
         command = [FIREFOX, "--headless", "--no-remote", "--profile", folder]
         process = subprocess.Popen(
-            [*command, "--remote-debugging-port", "0"],
+            [*command, *options, "--remote-debugging-port", "0"],
             env={"HOME": folder, "PATH": "/usr/bin:/bin", "MOZ_CRASHREPORTER_DISABLE": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

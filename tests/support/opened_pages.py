@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page
 
 
 @dataclass
@@ -60,15 +60,22 @@ def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Opened]:
     """A file, opened with the *options* of a context of playwright."""
     context = browser.new_context(**options)
     try:
-        page = context.new_page()
-        found = Opened(page)
-        page.on("console", found.keep_message)
-        page.on("pageerror", lambda error: found.told.append(str(error)))
-        page.on("request", lambda request: found.asked.append(request.url))
-        page.on("dialog", found.keep_dialog)
-        page.on("popup", lambda popup: found.ran.append(popup.url))
-        page.on("download", lambda download: found.ran.append(download.url))
-        page.goto(path.as_uri())
-        yield found
+        with watched(context) as found:
+            found.page.goto(path.as_uri())
+            yield found
     finally:
         context.close()
+
+
+@contextmanager
+def watched(context: BrowserContext) -> Iterator[Opened]:
+    """An empty page that tells what happens in it."""
+    page = context.new_page()
+    found = Opened(page)
+    page.on("console", found.keep_message)
+    page.on("pageerror", lambda error: found.told.append(str(error)))
+    page.on("request", lambda request: found.asked.append(request.url))
+    page.on("dialog", found.keep_dialog)
+    page.on("popup", lambda popup: found.ran.append(popup.url))
+    page.on("download", lambda download: found.ran.append(download.url))
+    yield found

@@ -1,0 +1,99 @@
+// What scrapy ui is asked for. The token goes in a header, never in an address.
+
+/** Why there is no answer, in one line for a person; *kind* tells which of them it is. */
+export class Trouble extends Error {
+  constructor(kind, line) {
+    super(line);
+    this.kind = kind;
+  }
+
+  /** Whether the port or the token may be wrong. */
+  get isConnection() {
+    return ["unreachable", "token", "stranger"].includes(this.kind);
+  }
+}
+
+export class Server {
+  constructor(port, token) {
+    this.port = port;
+    this.token = token;
+    this.origin = `http://127.0.0.1:${port}`;
+  }
+
+  /** Start a search from a page; gives its id. */
+  async start(address, n, strategy) {
+    const { searches } = await this.#json("POST", "/api/searches", { addresses: address, n, strategy });
+    return searches[0].id;
+  }
+
+  search(id) {
+    return this.#json("GET", this.#place(id));
+  }
+
+  /** Ask for something that changes nothing, to see whether port and token are right. */
+  async check() {
+    await this.#json("GET", "/api/searches");
+  }
+
+  async cancel(id) {
+    await this.#json("POST", this.#place(id, "cancel"), {});
+  }
+
+  /** What happens in a search, as it happens, until it is over. */
+  async *events(id, signal) {
+    const response = await this.#answer("GET", this.#place(id, "events"), undefined, signal);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      for (const line of lines) if (line.trim()) yield JSON.parse(line);
+    }
+  }
+
+  /** An address that shows a page of the server once: it carries a code in place of the token. */
+  async entrance(to) {
+    const { address } = await this.#json("POST", "/api/codes", { to });
+    if (!String(address).startsWith(`${this.origin}/`)) throw this.#stranger();
+    return address;
+  }
+
+  #place(id, ...more) {
+    return ["/api/searches", encodeURIComponent(id), ...more].join("/");
+  }
+
+  async #json(method, path, body) {
+    const response = await this.#answer(method, path, body);
+    try {
+      return await response.json();
+    } catch {
+      throw this.#stranger();
+    }
+  }
+
+  async #answer(method, path, body, signal) {
+    const headers = { Authorization: `Bearer ${this.token}` };
+    if (body) headers["Content-Type"] = "application/json";
+    const options = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" };
+    let response;
+    try {
+      response = await fetch(this.origin + path, { ...options, method, headers, signal, body: body && JSON.stringify(body) });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new Trouble("unreachable", `scrapy ui does not answer on port ${this.port}: start it, or correct the port below.`);
+    }
+    if (response.ok) return response;
+    if (response.status === 401)
+      throw new Trouble("token", "The token is wrong: scrapy ui tells at its start in which file the right one is.");
+    const told = await response.json().catch(() => ({}));
+    const why = told.error ?? told.refused?.[0]?.reason;
+    if (!why) throw this.#stranger();
+    throw new Trouble(response.status === 404 ? "gone" : "refused", `scrapy ui says: ${why}`);
+  }
+
+  #stranger() {
+    return new Trouble("stranger", `Something else than scrapy ui answers on port ${this.port}: correct the port below.`);
+  }
+}

@@ -1,0 +1,306 @@
+"""The page of ``scrapy ui`` in Chromium: what a person does there, and what no site can do."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser_profile import needs_chromium
+from tests.support.opened_pages import Opened, watched
+from tests.support.report_pages import MARKUP, PATHS, HostileSite
+from tests.support.ui_server import GatedSite, UiServer
+from tests.test_report_browser import PHONE, PROVOKE, SCREEN, violations
+from tplspider.demo.server import KEY_PAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+SLOW = "/collection/delivery.html"
+SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
+
+
+@pytest.fixture(scope="module")
+def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UiServer]:
+    with UiServer(tmp_path_factory.mktemp("ui") / "state", settings=SETTINGS) as server:
+        yield server
+
+
+@pytest.fixture
+def site() -> Iterator[GatedSite]:
+    with GatedSite() as server:
+        yield server
+        server.gate.set()
+
+
+@contextmanager
+def entered(browser: Browser, ui: UiServer, to: str = "/", **options: Any) -> Iterator[Opened]:
+    """A page of a browser that has come in by a code."""
+    context = browser.new_context(**options)
+    try:
+        with watched(context) as found:
+            found.page.goto(ui.ask("POST", "/api/codes", {"to": to}).json["address"])
+            yield found
+        assert found.told == []
+        assert found.ran == []
+    finally:
+        context.close()
+
+
+def search(page: Page, addresses: str, n: int = 3) -> None:
+    page.get_by_label("Address of a page").fill(addresses)
+    page.get_by_label("Pages to find").fill(str(n))
+    page.get_by_role("button", name="Search").click()
+
+
+@needs_chromium
+def test_from_the_form_to_the_report(browser: Browser, ui: UiServer, site: GatedSite) -> None:
+    """Links settle while one looks, in two tabs; then the report, which is a page of nobody."""
+    site.slow = {SLOW}
+    with entered(browser, ui, viewport=SCREEN) as found:
+        page = found.page
+        search(page, site.url + KEY_PAGE)
+        page.locator("#tries tbody tr").nth(1).wait_for()
+        page.get_by_text("1 more page to find").wait_for()
+        assert page.locator("#members li[data-rank]").count() == 2
+        assert page.locator("#tries tr.member").count() == 2
+        assert page.get_by_role("status").inner_text() == "2 pages of 3 found."
+        assert page.get_by_role("progressbar").get_attribute("value") == "2"
+        assert not page.locator("#report").is_visible()
+        other = page.context.new_page()
+        other.goto(ui.url)
+        other.get_by_text("2 of 3 found, 2 of 14 links tried").wait_for()
+        site.gate.set()
+        page.get_by_role("link", name="Open the report").wait_for()
+        headline = page.get_by_role("heading", level=1).inner_text()
+        assert headline == "3 pages very likely share the template of the key page"
+        assert page.locator("#members li").count() == 3
+        other.locator("#runs li", has_text=headline).first.wait_for()
+        other.close()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="candidates.csv").click()
+        assert download.value.path().read_bytes().count(b"\n") == 4
+        found.ran.clear()
+        page.get_by_role("link", name="Open the report").click()
+        page.locator("#topology .node").first.wait_for()
+        assert page.evaluate("self.origin") == "null"
+        page.get_by_role("button", name="Rank").click()  # its own script runs
+        asked = f"fetch('{ui.url}/api/searches').then(() => 'read', () => 'refused')"
+        assert page.evaluate(asked) == "refused"
+        found.told.clear()  # of that
+
+
+@needs_chromium
+def test_two_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSite) -> None:
+    """Each is cancelled by itself, and has what it found; all are in the list after a restart."""
+    site.slow = {SLOW, "/workshops/"}
+    lines = f"{site.url}{KEY_PAGE}\n{site.url}/\njavascript:ran=1\n{site.url}/visit/\n"
+    with entered(browser, ui, viewport=SCREEN) as found:
+        page = found.page
+        search(page, lines, n=4)
+        page.get_by_text("1 line cannot be searched").wait_for()
+        page.get_by_text("Line 1: javascript: is neither http nor https").wait_for()
+        assert page.get_by_label("Address of a page").input_value() == "javascript:ran=1"
+        page.get_by_text("2 searches under way, 1 waiting").wait_for()
+        row = page.locator("#running li", has_text=f"{site.url}/visit/")
+        row.get_by_role("button", name="Cancel").click()
+        page.locator("#runs li", has_text="cancelled before it began").first.wait_for()
+        page.get_by_text("2 searches under way").wait_for()
+        row = page.locator("#running li", has_text="Penny-farthings")
+        row.get_by_text("2 of 4 found").wait_for()
+        row.get_by_role("button", name="Cancel").click()
+        page.locator("#runs li", has_text="2 pages instead of 4 were found").first.wait_for()
+        page.get_by_text("1 search under way").wait_for()
+        page.locator("#running a").first.click()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_text("the search was cancelled").wait_for()
+        site.gate.set()
+        page.get_by_role("button", name="Search again").click()
+        page.wait_for_url(re.compile(r"/searches/(?!.*cancel)"))
+        page.get_by_role("link", name="Open the report").wait_for()
+
+
+@needs_chromium
+def test_all_searches_can_be_reached(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A page has a thousand at most: older ones are on the next."""
+    with UiServer(tmp_path_factory.mktemp("many") / "state", settings=SETTINGS) as ui:
+        ui.search(*(f"http://127.0.0.1:1/{number}" for number in range(1100)))
+        ui.ask("POST", "/api/searches/cancel", {})
+        while ui.ask("GET", "/api/searches?state=open").json["searches"]:
+            pass
+        with entered(browser, ui, viewport=SCREEN) as found:
+            page = found.page
+            for shown in (30, *range(130, 1000, 100), 1000):
+                expect(page.locator("#runs li")).to_have_count(shown)
+                expect(page.get_by_role("button", name="Show the newest")).to_be_hidden()
+                page.get_by_role("button", name="Show older ones").click()
+            expect(page.locator("#runs li")).to_have_count(100)
+            expect(page.locator("#runs li").last).to_contain_text("http://127.0.0.1:1/0")
+            page.get_by_role("button", name="Show the newest").click()
+            expect(page.locator("#runs li")).to_have_count(30)
+
+
+@needs_chromium
+def test_a_restart(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A tab that is open says that the server is gone, and has the list again afterwards."""
+    folder = tmp_path_factory.mktemp("restart") / "state"
+    first = UiServer(folder, settings=SETTINGS)
+    with entered(browser, first, viewport=SCREEN) as found:
+        search(found.page, "http://127.0.0.1:1/")
+        found.page.get_by_role("heading", name="The key page cannot be used").wait_for()
+        found.page.get_by_text("What to try: Check the address").wait_for()
+        for name in ("#answer-part", "#links-part", "a[href$='.csv']"):  # there is nothing in them
+            assert not found.page.locator(name).is_visible()
+        other = found.page.context.new_page()
+        other.goto(found.page.url)
+        other.get_by_role("link", name="Open the report").wait_for()
+        found.page.get_by_role("link", name="All searches").click()
+        found.page.locator("#runs li", has_text="failed").wait_for()
+        first.end()
+        assert "ERROR" not in first.log  # the page has told it
+        found.page.get_by_text("The server does not answer").wait_for(timeout=60_000)
+        other.get_by_text("The server does not answer").wait_for(timeout=60_000)
+        other.close()
+        found.told.clear()
+        with UiServer(folder, settings=SETTINGS):
+            found.page.get_by_text("The server does not answer").wait_for(
+                state="hidden", timeout=60_000
+            )
+            found.page.reload()
+            found.page.locator("#runs li", has_text="The key page cannot be used").wait_for()
+            found.told.clear()  # while it was down
+
+
+@needs_chromium
+def test_the_bookmarklet_starts_nothing(browser: Browser, ui: UiServer, site: GatedSite) -> None:
+    with entered(browser, ui, viewport=SCREEN) as found:
+        page = found.page
+        before = ui.ask("GET", "/api/searches").json["total"]
+        script = page.locator("#bookmarklet").get_attribute("href") or ""
+        assert ui.token not in script
+        page.goto(f"{site.url}{KEY_PAGE}?a=1&b=<script>#c")
+        with page.expect_popup() as opened:
+            page.evaluate(script.removeprefix("javascript:"))
+        found.ran.clear()
+        form = opened.value
+        filled = expect(form.get_by_label("Address of a page"))
+        filled.to_have_value(page.url, timeout=60_000)
+        form.wait_for_load_state("networkidle")
+        assert ui.ask("GET", "/api/searches").json["total"] == before
+        form.get_by_role("button", name="Search").click()
+        form.get_by_role("link", name="Open the report").wait_for()
+
+
+@needs_chromium
+def test_without_a_code(browser: Browser, ui: UiServer) -> None:
+    context = browser.new_context()
+    with watched(context) as found:
+        for path in ("/", "/enter?code=old", "/nothing"):
+            found.page.goto(ui.url + path)
+            assert "Your browser is not known here" in found.page.inner_text("h1")
+            assert violations(found) == []
+    context.close()
+
+
+@needs_chromium
+def test_a_page_on_another_port_gets_nothing(
+    browser: Browser, ui: UiServer, site: GatedSite
+) -> None:
+    """It is of the same site, as browsers see it: our cookie is sent, and refused."""
+    attempts = """async (url) => {
+        const send = (path, options) => fetch(url + path, { credentials: "include", ...options })
+            .then((answer) => answer.text(), () => "refused");
+        const script = document.createElement("script");
+        const loaded = new Promise((tell) => {
+            script.onload = tell;
+            script.onerror = () => tell("refused");
+        });
+        script.src = url + "/api/searches";
+        document.head.append(script);
+        return [
+            await send("/api/searches"),
+            await send("/api/searches", { method: "POST", body: '{"addresses": "127.0.0.1"}' }),
+            await send("/api/searches/cancel", { method: "POST", mode: "no-cors" }),
+            await loaded,
+        ];
+    }"""
+    before = ui.ask("GET", "/api/searches").json["total"]
+    with entered(browser, ui) as found:
+        found.page.goto(site.url)
+        told = found.page.evaluate(attempts, ui.url)
+        assert told == ["refused"] * 4
+        assert found.told
+        found.told.clear()
+    assert ui.ask("GET", "/api/searches").json["total"] == before
+
+
+@needs_chromium
+def test_a_hostile_site(browser: Browser, ui: UiServer) -> None:
+    """Nothing of its titles, words and addresses runs: not live, not in the list, not later."""
+    with HostileSite() as site:
+        lines = [f"{site.url}{path}" for path in PATHS[:2]]
+        lines += [*MARKUP, "http://127.0.0.1:1/<script>ran=1</script>"]
+        with entered(browser, ui, f"/?url={site.url}/%3Cimg%20onerror=ran=1%3E") as found:
+            page = found.page
+            search(page, "\n".join(lines))
+            page.locator("#runs li", has_text="<script>").first.wait_for()
+            page.locator("#now").wait_for(state="hidden")
+            assert_nothing_ran(found, ui)
+            run = page.locator("#runs li", has_text="</title>").get_by_role("link").first
+            run.click()
+            page.get_by_role("link", name="Open the report").wait_for()
+            assert page.locator("#tries tr").count() > 2
+            assert page.locator("bdi", has_text="<script>").count() > 2
+            assert_nothing_ran(found, ui)
+            page.get_by_role("link", name="Open the report").click()
+            page.locator("#topology").wait_for()
+            assert_nothing_ran(found, ui)
+
+
+def assert_nothing_ran(found: Opened, ui: UiServer) -> None:
+    found.evaluate(PROVOKE.replace("https?:|#", r"https?:|#|\/|javascript:void open"))
+    found.page.wait_for_timeout(100)  # for a request or a script that comes late
+    assert found.evaluate("typeof ran") == "undefined"
+    assert {url.split("/")[2] for url in found.asked} == {ui.url.split("/")[2]}
+    assert found.ran == []
+    for link in found.evaluate("[...document.links].map((link) => link.href)"):
+        assert re.match(r"https?://|javascript:void open\(\"http://127", link), link
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(
+    browser: Browser, ui: UiServer, site: GatedSite, scheme: str
+) -> None:
+    """While a search goes, and when it is over; on a phone nothing is wider than the screen."""
+    site.slow = {SLOW}
+    with entered(browser, ui, viewport=SCREEN, color_scheme=scheme) as found:
+        page = found.page
+        search(page, f"{site.url}{KEY_PAGE}\n{site.url}/nothing\nftp://x/")
+        page.locator("#running li", has_text="2 of 3 found").wait_for()
+        page.locator("#runs li", has_text="failed").first.wait_for()
+        page.locator("details.words summary").last.click()
+        check(found)
+        page.locator("#running a").first.click()
+        page.get_by_text("1 more page to find").wait_for()
+        check(found)
+        site.gate.set()
+        page.get_by_role("link", name="Open the report").wait_for()
+        check(found)
+
+
+def check(found: Opened) -> None:
+    found.page.set_viewport_size(SCREEN)  # type: ignore[arg-type]  # it has both
+    found.page.wait_for_timeout(1000)  # until nothing fades in any more
+    assert violations(found) == []
+    found.page.set_viewport_size(PHONE)  # type: ignore[arg-type]  # likewise
+    assert found.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert violations(found) == []
+    found.page.set_viewport_size(SCREEN)  # type: ignore[arg-type]  # likewise

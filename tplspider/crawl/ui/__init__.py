@@ -1,0 +1,1 @@
+"""What ``scrapy ui`` needs of Scrapy: the process that searches, and the checks of what it gets."""
