@@ -6,12 +6,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
 from tests.support import hostile_pages, hostile_redirects
 from tests.support.crawls import SITES
+from tests.support.examples import examples
 from tests.support.hostile_server import HostileServer
 from tests.support.http_source import HttpSource
 from tests.support.plain_site import ROOT, TOLD, PlainSite, sites
@@ -88,7 +89,7 @@ class PlainSource:
         return WebPage(url, page.html.encode(), given_encoding="utf-8", given_html=True)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(sites(), st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]), st.integers(1, 8))
 def test_the_loop_for_sources_is_that_of_the_literal_reading(
     site: PlainSite, n: int, max_loads: int, in_flight: int
@@ -324,3 +325,9 @@ def test_a_witness_is_asked_for_by_its_address_as_written() -> None:
     assert found
     assert [row["url"] for row in found.witnesses] == ["http://example.org/?id=b&a"]
     assert [row["outcome"] for row in found.witnesses] == ["page"]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    site = FolderSite(tmp_path / "none")
+    with pytest.raises(NotADirectoryError, match="there is no such folder"):
+        search_pages(site, f"{site.url}/")

@@ -56,7 +56,7 @@ def test_a_damaged_pool_is_built_anew(tmp_path: Path) -> None:
     code, said = strip(folder, "-O", out, "--pool", pools, *SITE)
     assert (code, said.count("example.org.pool")) == (0, 1), said
     assert out.read_bytes() == first
-    assert strip(folder, "-O", out, "--pool", pools, *SITE) == (0, "4 files: 4 page\n")
+    assert strip(folder, "-O", out, "--pool", pools, *SITE) == (0, "4 files: 4 stripped\n")
 
 
 @pytest.mark.crawl
@@ -64,7 +64,7 @@ def test_pools_inside_the_folder_are_not_pages(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "site", 4)
     for _ in range(2):
         code, said = strip(folder, "-O", folder / "rows.jl", "--pool", folder / "pools", *SITE)
-        assert (code, said) == (0, "4 files: 4 page\n")
+        assert (code, said) == (0, "4 files: 4 stripped\n")
 
 
 @pytest.mark.crawl

@@ -155,7 +155,7 @@ def test_a_worker_asks_for_pages_that_it_does_not_know(monkeypatch: pytest.Monke
     assert do(StripJob("one.org", pages[0], ids, tuple(pages[3:]), 9)) == wanted[0]
     assert do(StripJob("one.org", pages[1], ids, (), 9)) == wanted[1]
     # What is not needed any more goes when there is no room.
-    monkeypatch.setattr(strip_job, "POOLS_BYTES", sum(len(page.packed) for page in pages) + 1)
+    monkeypatch.setattr(strip_job, "POOLS_BYTES", sum(len(page.packed) + 700 for page in pages) + 1)
     more = site("two.org", 2)
     job = StripJob("two.org", more[0], tuple(map(id_of, more)), tuple(more), 9)
     assert do(job) == literally("two.org", more)[0]

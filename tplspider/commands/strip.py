@@ -1,4 +1,4 @@
-"""``scrapy strip``: the pages of a folder without their templates."""
+"""``scrapy strip``: the pages of a folder, or of WARC files, without their templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Command(ScrapyCommand):
-    """Reads a folder of saved pages and writes a row for each file.
+    """Reads a folder of saved pages, or WARC files, and writes a row for each file, or page.
 
     Nothing is crawled, and it needs no project.
     """
@@ -19,10 +19,10 @@ class Command(ScrapyCommand):
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        return "DIR -O FILE [options]"
+        return "DIR | FILE.warc.gz [...] -O FILE [options]"
 
     def short_desc(self) -> str:
-        return "Take the templates off the pages of a folder"
+        return "Take the templates off the pages of a folder, or of web archives"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -43,6 +43,13 @@ class Command(ScrapyCommand):
             " from",
         )
         add("--pool", metavar="DIR", help="use the pools of pages in this folder, and keep them")
+        add("--index", metavar="FILE", help="of WARC files: where the index is, or is made")
+        add(
+            "--cdxj",
+            action="append",
+            metavar="FILE",
+            help="of WARC files: what another tool's index says of them (may be repeated)",
+        )
         add("--workers", metavar="N", help="how many processes to use (default one for each core)")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

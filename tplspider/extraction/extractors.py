@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tplspider.items import PageTemplate
-from tplspider.template.extract import PageSource
 
-Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tplspider.template.extract import PageSource
+
+    Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
 
 
 def extractor_name(given: str | Extractor) -> str:
@@ -91,6 +94,19 @@ def run_extractor(
 
         add_markdown(found, key.html)
     return found
+
+
+def with_evidence(found: PageTemplate) -> PageTemplate:
+    """A template with all that ours has, also of an extractor that gives nothing but that."""
+    if not found.members or found.evidence:
+        return found
+    return replace(
+        found,
+        evidence=len(found.members),
+        main_text=found.content_text,
+        main_html=found.content_html,
+        main_markdown=found.content_markdown,
+    )
 
 
 def _fits(value: object, kind: str) -> bool:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # First of all a worker gives way to the event loop: where there are not processors enough, what it
 # imports would keep the first page waiting. Then standard input is moved away before anything can
 # read from it. Modules are found where they are found here, also in the egg of a scrapyd job.
+_GIVE_WAY = "import os; getattr(os, 'nice', int)(10);"
 _BOOTSTRAP = (
-    "import os; getattr(os, 'nice', int)(10);"
-    " import pickle, sys; pipe = open(os.dup(0), 'rb'); sys.path[:] = pickle.load(pipe);"
+    " import os, pickle, sys; pipe = open(os.dup(0), 'rb'); sys.path[:] = pickle.load(pipe);"
     " from tplspider.extraction.worker import main; main(pipe)"
 )
 END_SECONDS = 5  # for a worker that is asked to end
@@ -43,14 +43,16 @@ class WorkerProcess:
     not wait for them.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, gives_way: bool = True) -> None:
+        low = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)
+        code = f"{_GIVE_WAY if gives_way else ''}{_BOOTSTRAP}".strip()
         with _signals_held_back():
             # -P: modules are not looked for in the current folder before sys.path is known.
             self._process = subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-P", "-c", _BOOTSTRAP],
+                [sys.executable, "-P", "-c", code],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
+                creationflags=low if gives_way else 0,
             )
         assert self._process.stdin
         assert self._process.stdout

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.pools.pool import PooledPage
 
-POOLS_BYTES = 100_000_000  # of packed pages: more than the pools of a crawl have by default
+POOLS_BYTES = 20_000_000  # of pages in pools: those of a few dozen sites
+_PAGE = 700  # bytes that a page takes beside its packed HTML
 PageId = tuple[str, bytes]  # the address of a page, and the digest of its HTML
 
 
@@ -64,13 +65,13 @@ class _Strip:
         for page in job.added:
             if id_of(page) not in self._pages:
                 self._pages[id_of(page)] = page
-                self._size += len(page.packed)
+                self._size += len(page.packed) + _PAGE
         pool = [self._pages[each] for each in job.pool if each in self._pages]
         if len(pool) < len(job.pool):
             return PoolForgotten()
         for each in job.pool:
             self._pages.move_to_end(each)
-        while self._size > POOLS_BYTES:
+        while self._size > POOLS_BYTES and len(self._pages) > len(job.pool):
             _, page = self._pages.popitem(last=False)
-            self._size -= len(page.packed)
+            self._size -= len(page.packed) + _PAGE
         return self._stripper.strip(job.site, job.page, pool, wanted=self._wanted)

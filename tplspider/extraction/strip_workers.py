@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.pools.pool import PooledPage
 
-_SITES = 1000  # that a worker is remembered for
+_SITES = 1000  # that a worker is remembered for ...
+_POOLS = 64  # ... and of which it may still have the pool
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ class StripWorkers:
         ids = tuple(map(id_of, pool))
         lane.sent[site] = frozenset(ids)
         lane.sent.move_to_end(site)
-        while len(lane.sent) > _SITES:  # of others the worker is sent all again
+        while len(lane.sent) > _POOLS:  # of others the worker is sent all again
             lane.sent.popitem(last=False)
         added = tuple(each for each, name in zip(pool, ids, strict=True) if name not in sent)
         return StripJob(site, page, ids, added, self._seconds)

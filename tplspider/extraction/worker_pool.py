@@ -37,12 +37,16 @@ class WorkerPool:
     """Does jobs in *workers* processes, each within so many *megabytes*.
 
     Whatever happens to a process, or is done to it here, costs the job that it was at: what waits
-    is done by the next one. Without workers there is nobody to do it.
+    is done by the next one. Without workers there is nobody to do it. They give way to this
+    process, unless it has nothing to do but wait for them.
     """
 
-    def __init__(self, work: Work, *, workers: int, megabytes: float) -> None:
+    def __init__(
+        self, work: Work, *, workers: int, megabytes: float, gives_way: bool = True
+    ) -> None:
         self.workers = workers if can_start() else 0
         self._work = work
+        self._gives_way = gives_way
         self._megabytes = megabytes
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[WorkerProcess] = []
@@ -165,7 +169,9 @@ class WorkerPool:
             raise WorkerDiedError(f"no worker can be started: {error}") from error
 
     def _new_worker(self) -> WorkerProcess:
-        worker = WorkerProcess(Options(self._work, self._megabytes, _log_level()))
+        worker = WorkerProcess(
+            Options(self._work, self._megabytes, _log_level()), gives_way=self._gives_way
+        )
         logger.debug("Extraction worker %d is started", worker.pid)
         return worker
 

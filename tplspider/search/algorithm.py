@@ -30,6 +30,7 @@ class Visit:
     duplicate_of: str = ""  # the address of the page that this is a duplicate of
     no_page: NoPage | None = None
     is_key_page: bool = False  # it is a duplicate of the key page
+    is_absent: bool = False  # it is known beforehand that there is nothing to load
 
     @property
     def outcome(self) -> Literal["page", "duplicate", "none"]:
@@ -116,14 +117,15 @@ class Exploration:
     def account(self, visit: Visit, answer: Answer) -> None:
         """Take into account what the next link by rank gave.
 
-        A link to a known address is a duplicate, whatever the answer is, and is not a load.
+        A link to a known address is a duplicate, whatever the answer is, and is not a load. Nor is
+        one that there is nothing of.
         """
         self.visits.append(visit)
         known = self._final.get(visit.link.identity)
         if known is not None:
             self._account_duplicate(visit, known)
             return
-        self.loads += 1
+        self.loads += not visit.is_absent
         match answer:
             case NoPage():
                 visit.no_page = answer

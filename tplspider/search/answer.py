@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
+from tplspider.search.ends import KEY_PAGE_UNUSABLE
 from tplspider.search.hints import answer_hint, joined
 from tplspider.search.hyperlink_distance import HyperlinkDistances
 from tplspider.search.witness_visit import witness_link
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from tplspider.search.window import SubdigraphSearch
 
 MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
-_LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
+LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
 
 
 def candidates(session: SearchSession) -> Iterator[TemplateCandidate]:
@@ -72,7 +74,8 @@ def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch
         requested_url=session.requested_url,
         witnesses=[witness_link(session.witness)] if session.witness else [],
         witness_loads=1 if session.witness else 0,
-        key_title=search.key_page.title[:_LONGEST],
+        key_title=search.key_page.title[:LONGEST],
+        not_archived=sum(visit.is_absent for visit in search.visits),
     )
 
 
@@ -87,7 +90,7 @@ def _explored_link(
 ) -> ExploredLink:
     link, page = visit.link, visit.page
     # A page may nest its links, each with all the words of the next: rows are kept short.
-    words = link.anchor_text[:_LONGEST] if isinstance(link, Link) else ""
+    words = link.anchor_text[:LONGEST] if isinstance(link, Link) else ""
     path = link.dom_path if isinstance(link, Link) else ""
     return {
         "rank": visit.rank,
@@ -96,9 +99,9 @@ def _explored_link(
         "outcome": visit.outcome,
         "reason": visit.reason,
         "missing": [list(pair) for pair in islice(search.missing_links(visit), MOST_MISSING)],
-        "title": page.title[:_LONGEST] if page else "",
+        "title": page.title[:LONGEST] if page else "",
         "anchor_text": words,
-        "dom_path": path if len(path) <= _LONGEST else "",
+        "dom_path": path if len(path) <= LONGEST else "",
         "h_distance": distances.to(link.identity),
         "similarity": similarity(search.key_page, page) if page else None,
         "links_to": search.links_from(visit),
@@ -109,16 +112,40 @@ def unusable(
     session: SearchSession, key_url: str, outcome: str, reason: str, hint: str = ""
 ) -> CandidateSearch:
     """The summary of a search that could not start, because of what its key page gave."""
-    return CandidateSearch(
+    return replace(
+        unanswered(session.requested_url, outcome, hint, session.search_id),
         key_url=key_url,
         requested_size=session.options.n,
+        reason=reason,
+        loads=1,
+    )
+
+
+def unanswered(
+    requested_url: str,
+    outcome: str,
+    why: str,
+    search_id: str = "",
+    *,
+    line: int | None = None,
+    own: dict[str, Any] | None = None,
+) -> CandidateSearch:
+    """The summary of a search that gives nothing, or was never made.
+
+    *line* is that of a list, and *own* what else stands there.
+    """
+    return CandidateSearch(
+        key_url="",
+        requested_size=0,
         cs_size=0,
         complete=False,
-        reason=reason,
+        reason=KEY_PAGE_UNUSABLE,
         key_outcome=outcome,
-        loads=1,
+        loads=0,
         links=0,
-        hint=hint,
-        search_id=session.search_id,
-        requested_url=session.requested_url,
+        hint=why,
+        search_id=search_id,
+        requested_url=requested_url,
+        line=line,
+        input=own,
     )

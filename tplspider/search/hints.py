@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.web.answers import BAD_RESPONSE
+from tplspider.web.answers import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT
 from tplspider.web.no_links import no_links_hint
 from tplspider.web.script_menu import script_menu_hint
 from tplspider.web.similarity import LOW_SIMILARITY
@@ -22,13 +22,20 @@ _ONE_PAGE = (
 )
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 EMPTY_ANSWER = "the answer is empty"
-HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_NOBODY_THERE = (CONNECTION, DNS, TIMEOUT, NOT_ARCHIVED)
 _WANTED = 3  # pages, of which each is confirmed by others
 
 
 def joined(*hints: str) -> str:
     """Several hints as one text; '' for none."""
     return "; ".join(filter(None, hints))
+
+
+def scheme_hint(key_outcome: str, requested_url: str) -> str:
+    """What to tell where nobody answers at an address that was given without a scheme."""
+    assumed = key_outcome in _NOBODY_THERE and "//" not in requested_url
+    return _HTTPS_ASSUMED if assumed else ""
 
 
 def key_page_hint(

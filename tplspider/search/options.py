@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.search.redirect_ways import MAX_REDIRECTS
 from tplspider.web.site import SCOPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class SearchLimits:
 
     An address of more than *longest_url* characters is not requested (0 for no limit).
     *runs_scripts* tells whether pages come as a browser shows them, *for_template* whether the
-    template of the key page is going to be extracted.
+    template of the key page is going to be extracted. *is_absent* tells of addresses that nothing
+    is to be had of, where that is known without loading them.
     """
 
     in_flight: int = 1
@@ -44,6 +49,7 @@ class SearchLimits:
     longest_url: int = 0
     runs_scripts: bool = False
     for_template: bool = False
+    is_absent: Callable[[str], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.in_flight < 1:

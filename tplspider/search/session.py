@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tplspider.web.links import Link
     from tplspider.web.web_page import WebPage
 
-
 logger = logging.getLogger(__name__)
 
 
@@ -221,6 +220,7 @@ class SearchSession:
             in_flight=self.limits.in_flight,
             max_redirects=self.limits.max_redirects,
             max_nodes=self.limits.max_nodes,
+            is_absent=self.limits.is_absent,
         )
         self._tell(SearchStarted(self, self.links, count.unparsable))
 
@@ -236,7 +236,7 @@ class SearchSession:
             return
         if self._wants_witness:
             self._wants_witness = False
-            self.witness = find_witness(self.search, self._of_key_page)
+            self.witness = find_witness(self.search, self._of_key_page, self.limits.is_absent)
             self._fresh_witness = [self.witness] if self.witness else []
         if self.witness is None or is_settled(self.witness):
             self._end(summary(self, self.search))

@@ -13,7 +13,7 @@ from tplspider.search.algorithm import Exploration, Visit
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.search.ends import COMPLETE, LINKS_EXHAUSTED, MAX_LOADS
 from tplspider.search.redirect_ways import MAX_REDIRECTS, RedirectWays
-from tplspider.web.answers import Redirect
+from tplspider.web.answers import NOT_ARCHIVED, NoPage, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class SubdigraphSearch:
     """The search from one key page, through its links in the order of a strategy.
 
-    Without a strategy, the links are taken up in the order they are given.
+    Without a strategy, the links are taken up in the order they are given. *is_absent* tells of
+    addresses that a source has nothing of, where it knows that without loading them.
     :meth:`take` hands out links to load, no more at a time than may be in flight; :meth:`tell`
     takes what became of one. Whatever the order of the answers, they are taken into account by
     rank, so that the result does not depend on it.
@@ -44,6 +45,7 @@ class SubdigraphSearch:
         in_flight: int = 1,
         max_redirects: int = MAX_REDIRECTS,
         max_nodes: int = MAX_SEARCH_NODES,
+        is_absent: Callable[[str], bool] | None = None,
     ) -> None:
         self.max_loads = max_loads
         self.in_flight = in_flight
@@ -51,6 +53,7 @@ class SubdigraphSearch:
         self._exploration = Exploration(key_page, size, max_nodes)
         self._ways = RedirectWays(self._exploration, max_redirects)
         self._links = strategy(list(links), self) if strategy else iter(links)
+        self._is_absent = is_absent or (lambda _: False)
         self._next: Address | None = None  # asked of the strategy, and not taken up yet
         self._asked = 1  # pages that were asked for, whether or not they count as loads
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
@@ -158,6 +161,8 @@ class SubdigraphSearch:
         """Take up links, as many as may be in flight."""
         while not self.reason and len(self._waiting) < self.in_flight:
             self._next = link = self._next or next(self._links, None)
+            # A link that there is nothing of would be free, but when the budget is spent a search
+            # ends there all the same: as it did in the crawl that has left it out.
             if link is None or (link.identity not in self._exploration and self._is_spent()):
                 if not self._waiting:
                     self.reason = LINKS_EXHAUSTED if link is None else MAX_LOADS
@@ -169,6 +174,10 @@ class SubdigraphSearch:
         self._waiting.append(visit)
         if visit.link.identity in self._exploration:
             self._ways.answers[visit.rank] = _itself(visit.link)
+            return
+        if self._is_absent(visit.link.url):
+            visit.is_absent = True
+            self._ways.answers[visit.rank] = NoPage(NOT_ARCHIVED)
             return
         self._asked += 1
         if self._ways.is_ahead(visit.link.identity):

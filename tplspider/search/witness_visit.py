@@ -11,7 +11,7 @@ from tplspider.web.answers import NoPage
 from tplspider.web.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tplspider.items import WitnessLink
     from tplspider.search.window import SubdigraphSearch
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 WITNESS = 0  # in the place of a rank, which a witness does not have
 
 
-def find_witness(search: SubdigraphSearch, links: Sequence[Link]) -> Visit | None:
+def find_witness(
+    search: SubdigraphSearch,
+    links: Sequence[Link],
+    is_absent: Callable[[str], bool] | None = None,
+) -> Visit | None:
     """The page to load when a search is over: none if an explored page is of the key page's kind.
 
     The budget of loads holds for the witness, too.
@@ -35,11 +39,14 @@ def find_witness(search: SubdigraphSearch, links: Sequence[Link]) -> Visit | Non
     spent = {visit.link.identity for visit in search.visits}
     spent |= {page.identity for page in (key, *explored)}
     further = {link for page in explored for link in page.links}
+    # Addresses on explored pages are known by their identities; what is asked for is as written.
+    written = dict(pair for page in explored for pair in page.written)
+    if is_absent:
+        links = [link for link in links if not is_absent(link.url)]
+        further = {each for each in further if not is_absent(written.get(each, each))}
     url = choose_witness(key.identity, links, spent, further)
     if url is None:
         return None
-    # Addresses on explored pages are known by their identities; what is asked for is as written.
-    written = dict(pair for page in explored for pair in page.written)
     url = written.get(url, url)
     return Visit(WITNESS, Address(url, identity(url)), url)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from tplspider.search.options import SearchLimits
 from tplspider.search.redirect_ways import MAX_REDIRECTS
 from tplspider.search.session import SearchSession
 from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect, redirect_to
@@ -15,7 +18,8 @@ from tplspider.web.web_page import WebPage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.search.options import SearchLimits, SearchOptions
+    from tplspider.search.options import SearchOptions
+    from tplspider.web.page import Page
 
 
 class SiteSource(Protocol):
@@ -36,19 +40,37 @@ def search_pages(
     limits: SearchLimits | None = None,
 ) -> SearchSession:
     """The search from a key page among the pages of *source*, driven to its end."""
-    session = SearchSession(key_url, options, limits)
+    session = SearchSession(key_url, options, limits_of(source, limits))
     drive(session, source)
     return session
 
 
-def drive(session: SearchSession, source: SiteSource) -> None:
-    """Load what a session asks for, until it is over."""
+def limits_of(source: SiteSource, limits: SearchLimits | None = None) -> SearchLimits:
+    """The limits of a search among the pages of *source*, which may know what it does not have.
+
+    That is a method ``is_absent``: whether there is nothing at an address. Such a link is free, but
+    not one whose address is too long: that is not asked for, wherever the pages are.
+    """
+    found = limits or SearchLimits()
+    is_absent = getattr(source, "is_absent", None)
+    if is_absent is None:
+        return found
+    longest = found.longest_url or sys.maxsize
+    return replace(found, is_absent=lambda url: len(url) <= longest and is_absent(url))
+
+
+def drive(
+    session: SearchSession,
+    source: SiteSource,
+    keep: Callable[[Page, WebPage], object] = lambda _page, _source: None,
+) -> None:
+    """Load what a session asks for, until it is over; *keep* is given its pages as they came."""
     most = session.limits.max_redirects
-    _give(session, None, *_load(source, session.url, most))
+    _give(session, keep, None, *_load(source, session.url, most))
     while visits := session.take():
         for visit in visits:
             judge = partial(_judge, session, visit.rank)
-            _give(session, visit.rank, *_load(source, visit.link.url, most, judge))
+            _give(session, keep, visit.rank, *_load(source, visit.link.url, most, judge))
 
 
 def load_page(source: SiteSource, url: str, max_redirects: int = MAX_REDIRECTS) -> WebPage | NoPage:
@@ -75,10 +97,15 @@ def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:
 
 
 def _give(
-    session: SearchSession, rank: int | None, url: str, answer: WebPage | Redirect | NoPage
+    session: SearchSession,
+    keep: Callable[[Page, WebPage], object],
+    rank: int | None,
+    url: str,
+    answer: WebPage | Redirect | NoPage,
 ) -> None:
     if isinstance(answer, WebPage):
-        session.take_in(rank, answer)
+        if page := session.take_in(rank, answer):
+            keep(page, answer)
     else:
         session.tell(rank, answer, url)
 

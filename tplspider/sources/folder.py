@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from errno import ENOTDIR
 from mimetypes import MimeTypes
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,7 +83,12 @@ class FolderSite:
         return f"{self.url}/{quote(os.fsencode(path))}"
 
     def load(self, url: str) -> WebPage | Redirect | NoPage:
-        """The file at an address, the address of a directory, or the reason why there is none."""
+        """The file at an address, the address of a directory, or the reason why there is none.
+
+        Raises NotADirectoryError where there is no such folder.
+        """
+        if not self._loaded and not is_folder(self.folder):
+            raise NotADirectoryError(ENOTDIR, "there is no such folder", str(self.folder))
         if url not in self._loaded:
             try:
                 self._loaded[url] = self._load(url)

@@ -42,13 +42,13 @@ class FileAddresses:
     """Tells the addresses of files by their paths in a folder.
 
     A first folder that is named by a host is one (before it may be one named ``http`` or
-    ``https``); else paths are behind *base_url*, or behind the name of the folder as if that were a
-    host.
+    ``https``); else paths are behind *base_url*, or behind the name of the folder itself, as if
+    that were a host in any case.
     """
 
     def __init__(self, folder: Path, base_url: str = "") -> None:
         name = os.fsencode(folder.resolve().name.lower()) or b"folder"
-        self._base = base_url.rstrip("/") if base_url else f"http://{quote(name)}"
+        self._base = base_url.rstrip("/") or origin_of(name) or f"http://{quote(name)}"
 
     def of(self, path: bytes) -> str:
         """The address of the file at this path; that of its directory for an ``index.html``."""

@@ -14,13 +14,15 @@ Row = dict[str, str | int | None]
 
 COLUMNS = ("url", "path", "outcome", "title", "main_text", "content_text", "evidence")
 MARKDOWN, HTML = "main_markdown", "main_html"
+OFFSET = "offset"  # of a record in a WARC file
 _OF_THE_FILE = ("url", "path", "outcome")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-def columns(*, markdown: bool = False, html: bool = False) -> tuple[str, ...]:
+def columns(*, markdown: bool = False, html: bool = False, offset: bool = False) -> tuple[str, ...]:
     """The columns of all rows."""
-    return (*COLUMNS, *((MARKDOWN,) if markdown else ()), *((HTML,) if html else ()))
+    more = {MARKDOWN: markdown, HTML: html, OFFSET: offset}
+    return (*COLUMNS, *(name for name, is_wanted in more.items() if is_wanted))
 
 
 def wanted_fields(names: tuple[str, ...]) -> frozenset[str]:

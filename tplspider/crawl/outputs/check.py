@@ -13,7 +13,7 @@ from tplspider.crawl.outputs.names import STANDARD_OUTPUT
 from tplspider.crawl.outputs.trial import try_file, try_folder, try_standard_output, whereabouts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tplspider.crawl.outputs.plan import Output
 
@@ -27,13 +27,15 @@ def check_outputs(
     printed: str = "",
     log: str = "",
     journal: Path | None = None,
+    inputs: Mapping[Path, str] | None = None,
 ) -> None:
     """Raise ValueError, in one line, when outputs are one file or cannot be written.
 
     *folder* is that of save_html, with its label; *printed* is what else goes to standard output,
-    and *log* and *journal* are files of the crawl.
+    and *log* and *journal* are files of the crawl. *inputs* are files to read, and what they are.
     """
     taken = {whereabouts(journal): "the journal (JOBDIR)"} if journal else {}
+    taken |= {whereabouts(path): what for path, what in (inputs or {}).items()}
     _compare(outputs, printed, log, taken)
     if folder:
         compare_folder(*folder, outputs)

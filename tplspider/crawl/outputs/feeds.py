@@ -16,6 +16,7 @@ from scrapy.utils.misc import load_object
 
 from tplspider.crawl.arguments import feed_format
 from tplspider.crawl.config import PRIORITY, Config
+from tplspider.crawl.outputs.archive_place import archive_place
 from tplspider.crawl.outputs.check import check_outputs
 from tplspider.crawl.outputs.names import Fields, without_password
 from tplspider.crawl.outputs.plan import Feed, OutputNames
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.arguments import Arguments
+    from tplspider.crawl.outputs.archive_place import ArchivePlace
     from tplspider.crawl.outputs.report_place import ReportPlace
     from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
 
@@ -48,6 +50,7 @@ class OutputPlan:
     pages: str  # the folder of save_html, '' for none
     files: tuple[FeedFile, ...] = ()  # of the feeds, where they are to go on after a restart
     report: ReportPlace | None = None
+    archive: ArchivePlace | None = None
 
 
 def plan_outputs(
@@ -75,24 +78,28 @@ def plan_outputs(
     if arguments.save_html:
         label = f"save_html={arguments.save_html!r}"
         folder = label, names.argument(label, arguments.save_html)
+    archive = archive_place(names, arguments.warc)
     files = []
     if journal:
         files = [
             check_resumable(feed, output, settings, config.feeds_dir)
             for feed, output in zip(wanted, outputs, strict=True)
         ]
+        files += [archive.resumable(config.feeds_dir)] if archive else []
     log = settings.get("LOG_FILE") or ""
     report = report_place(names, arguments.report, many=not arguments.url)
-    with_report = [*outputs, *(report.outputs if report else ())]
-    check_outputs(with_report, folder, printed=printed, log=log, journal=journal)
+    outputs_and_archive = [*outputs, *([archive.output] if archive else ())]
+    with_report = [*outputs_and_archive, *(report.outputs if report else ())]
+    keys = {Path(arguments.urls): "the list of key pages"} if arguments.urls else {}
+    check_outputs(with_report, folder, printed=printed, log=log, journal=journal, inputs=keys)
     if report:
         others = {"the log": Path(log) if log else None, "the journal (JOBDIR)": journal}
-        check_report(report, outputs, folder, others)
+        check_report(report, outputs_and_archive, folder, others)
     if folder:
         check_contents(*folder, of_many=not arguments.url)
     feeds = {output.uri: feed.options for output, feed in zip(outputs, wanted, strict=True)}
     pages = str(Path.cwd() / folder[1]) if folder else ""
-    return OutputPlan(feeds, pages, tuple(files), report)
+    return OutputPlan(feeds, pages, tuple(files), report, archive)
 
 
 def add_feeds(

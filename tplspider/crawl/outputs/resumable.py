@@ -40,7 +40,10 @@ _CHANGING = re.compile(r"%\((time|batch_time|batch_id)\)")
 
 @dataclass(frozen=True)
 class FeedFile:
-    """The one file of a feed that goes on. *is_csv*: it starts with a header, which comes once."""
+    """The one file of a feed that goes on. *is_csv*: it starts with a header, which comes once.
+
+    *is_mixed*: what it holds of several searches comes as it happens, and not one after the other.
+    """
 
     label: str
     uri: str
@@ -48,6 +51,7 @@ class FeedFile:
     overwrite: bool
     is_csv: bool
     description: str
+    is_mixed: bool = False
 
 
 def check_resumable(feed: Feed, output: Output, settings: BaseSettings, folder: str) -> FeedFile:
@@ -71,9 +75,7 @@ def check_resumable(feed: Feed, output: Output, settings: BaseSettings, folder: 
         raise ValueError(f"{fault}: it is compressed, or changed in another way, when written")
     if options.get("batch_item_count", settings.getint("FEED_EXPORT_BATCH_ITEM_COUNT")):
         raise ValueError(f"{fault}: it is written in batches")
-    names = feed.name if feed.by == "scrapy" else f"{folder}/{feed.name}"
-    if field := _CHANGING.search(names):
-        raise ValueError(f"{fault}: {field[0]}s gives it another name each time")
+    check_name(fault, feed.name if feed.by == "scrapy" else f"{folder}/{feed.name}")
     columns = options.get("fields") or settings.getdictorlist("FEED_EXPORT_FIELDS")
     if is_csv and not columns:
         raise ValueError(f"{fault}: its columns are not known: give it fields, or make it .jl")
@@ -83,6 +85,12 @@ def check_resumable(feed: Feed, output: Output, settings: BaseSettings, folder: 
     classes = [load_object(each).__name__ for each in options.get("item_classes") or ()]
     about = [options["format"], options.get("encoding") or "", *classes, *(columns or ())]
     return FeedFile(feed.label, output.uri, path, output.overwrite, is_csv, " ".join(about))
+
+
+def check_name(fault: str, name: str) -> None:
+    """Raise ValueError, in one line that starts with *fault*, for a name that changes."""
+    if field := _CHANGING.search(name):
+        raise ValueError(f"{fault}: {field[0]}s gives it another name each time")
 
 
 def describe(plan: OutputPlan) -> dict[str, str]:
@@ -103,6 +111,7 @@ class FeedFiles:
         self._record = record
         self._opened: dict[str, FedFile] = {}
         self._with_header: set[str] = set()
+        self._mixed: set[str] = set()
         self._changed: set[Path] = set()  # folders with names that a loss of power would take
 
     def check(self, files: Iterable[FeedFile]) -> None:
@@ -123,6 +132,7 @@ class FeedFiles:
         """
         files = list(files)
         self._with_header = {str(file.path) for file in files if file.is_csv}
+        self._mixed = {str(file.path) for file in files if file.is_mixed}
         self.check(files)
         new = {
             str(file.path): 0 if file.overwrite else _size(file.path)
@@ -145,7 +155,7 @@ class FeedFiles:
             raise OSError("it is not one of the journal's files")
         self._changed |= {each.parent for each in (path, *path.parents) if not each.exists()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = _WholeFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
+        file = WholeFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb")
         if os.fstat(file.fileno()).st_size < length:
             file.close()
             raise OSError("it is shorter than it was")
@@ -184,8 +194,11 @@ class FeedFiles:
         """Take away what was written and never called done.
 
         At the end of a crawl before Scrapy closes its feeds: it may add a header to an empty one.
+        A mixed file is left to the next start: it holds what others will call done.
         """
         for path, committed in self.committed.items():
+            if path in self._mixed and path in self._opened:
+                continue
             length = committed
             if not length and path in self._opened and path in self._with_header:
                 length = _first_line(Path(path))  # which is not written a second time
@@ -196,7 +209,7 @@ class FeedFiles:
                 file.inner.seek(length)
 
 
-class _WholeFile(FileIO):
+class WholeFile(FileIO):
     """A file without a buffer: what cannot be written is known at once, and nothing comes later."""
 
     def write(self, data: Any) -> int:

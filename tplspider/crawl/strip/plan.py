@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tplspider.crawl.archive.files import (
+    ENDINGS,
+    archive_files,
+    cdxj_files,
+    check_extra,
+    is_archive,
+)
 from tplspider.crawl.arguments import check_url, feed_format
 from tplspider.crawl.config import Config, check_names
 from tplspider.crawl.outputs.check import check_outputs, try_output
@@ -30,9 +37,15 @@ if TYPE_CHECKING:
     from tplspider.stripping.walk import Inode
 
 
+_NAMES = ", ".join(ENDINGS)
+
+
 @dataclass(frozen=True)
 class StripPlan:
-    """A folder, and where its rows go; *output* is None for standard output."""
+    """A folder, and where its rows go; *output* is None for standard output.
+
+    With WARC *files* there is no folder; their index is beside them, or where *index* says.
+    """
 
     folder: Path
     output: Path | None
@@ -40,6 +53,9 @@ class StripPlan:
     base_url: str
     options: StripOptions
     pool: Path | None = None
+    files: tuple[Path, ...] = ()
+    index: Path | None = None
+    cdxj: tuple[Path, ...] = ()
 
     @property
     def output_name(self) -> str:
@@ -64,30 +80,46 @@ def plan_strip(args: list[str], opts: argparse.Namespace, settings: BaseSettings
         guess = ": did you mean -O?" if unknown[0].startswith("-o") else ""
         hint = "" if guess else f" (a folder of that name is ./{unknown[0]})"
         raise ValueError(f"unknown option {unknown[0]!r}{guess}{hint}")
-    if len(args) != 1 or not opts.rows:
-        raise ValueError("give one folder, and -O FILE for its rows")
+    of_archive = bool(args) and all(map(is_archive, args)) and not Path(args[0]).is_dir()
+    if (len(args) != 1 and not of_archive) or not opts.rows:
+        raise ValueError(f"give one folder, or WARC files ({_NAMES}), and -O FILE for the rows")
     check_names(settings)
     config = Config.of(settings)
-    folder = _folder(args[0])
+    files = _files(args, opts) if of_archive else ()
+    cdxj = cdxj_files(opts.cdxj)
+    if (opts.index or cdxj) and not of_archive:
+        raise ValueError("--index and --cdxj are for WARC files")
+    folder = Path(args[0]).parent if files else _folder(args[0])
     output, ending = _output(opts.rows, settings)
     if opts.markdown:
         _check_markdown()
     options = StripOptions(
-        columns=columns(markdown=opts.markdown, html=opts.html),
-        workers=_workers(opts.workers, config, settings),
+        columns=columns(markdown=opts.markdown, html=opts.html, offset=bool(files)),
+        workers=worker_count(opts.workers, config, settings),
         seconds=config.extract_seconds,
         megabytes=config.extract_mb,
         store=_open_store(opts.pool) if opts.pool else None,
     )
     pool = Path(opts.pool) if opts.pool else None
-    return StripPlan(folder, output, ending, _base_url(opts.base_url or ""), options, pool)
+    base_url = _base_url(opts.base_url or "")
+    index = Path(opts.index) if opts.index else None
+    return StripPlan(folder, output, ending, base_url, options, pool, files, index, cdxj)
+
+
+def _files(args: list[str], opts: argparse.Namespace) -> tuple[Path, ...]:
+    if opts.base_url:
+        raise ValueError("--base-url is for a folder: records of WARC files have addresses")
+    check_extra()
+    return archive_files(args)
 
 
 def _folder(name: str) -> Path:
     folder = Path(name)
     try:
         if not folder.is_dir():
-            why = "it is not a folder" if folder.exists() else "there is no such folder"
+            is_file = folder.exists()
+            why = f"it is not a folder, and the name of a WARC file ends in {_NAMES}"
+            why = why if is_file else "there is no such folder"
             raise ValueError(f"{name!r}: {why}")
         with os.scandir(folder):
             return folder
@@ -124,7 +156,8 @@ def _base_url(given: str) -> str:
     return url if has_scheme else assumed_scheme(url)
 
 
-def _workers(given: str | None, config: Config, settings: BaseSettings) -> int:
+def worker_count(given: str | None, config: Config, settings: BaseSettings) -> int:
+    """How many processes to use: what is given, or set, or one for each core."""
     if given is not None:
         if not (given.isascii() and given.isdecimal() and len(given) < 5):
             raise ValueError(f"--workers {given!r}: expected a whole number, 0 or more")

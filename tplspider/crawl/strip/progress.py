@@ -1,4 +1,4 @@
-"""How far ``scrapy strip`` is: a bar on a terminal, else a line now and then."""
+"""How far a command is: a bar on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class _Figures:
     total: int | None
     a_second: float
     seconds_left: float | None
+    unit: str
 
     def line(self) -> str:
         of = "" if self.total is None else f" of {self.total}"
-        return f"{self.what}: {self.done}{of} files{self._pace()}"
+        return f"{self.what}: {self.done}{of} {self.unit}{self._pace()}"
 
     def bar(self, columns: int) -> str:
         head = f"{self.what} {self.done}" + ("" if self.total is None else f"/{self.total}")
@@ -47,7 +48,7 @@ class _Figures:
 
     def _pace(self) -> str:
         left = "" if self.seconds_left is None else f", {duration(self.seconds_left)} left"
-        return f", {self.a_second:.0f} files/s{left}"
+        return f", {self.a_second:.0f} {self.unit}/s{left}"
 
 
 class StripProgress:
@@ -56,14 +57,14 @@ class StripProgress:
     def __init__(self, interval: float, *, rows_on_terminal: bool) -> None:
         self._interval = interval
         self._bar = _bar(rows_on_terminal=rows_on_terminal)
-        self._what = ""
+        self._what, self._unit = "", "files"
         self._total: int | None = None
         self._pace = Pace(0)
         self._next = 0.0
 
-    def begin(self, what: str, total: int | None = None) -> None:
-        """Begin the next part, of so many files."""
-        self._what, self._total = what, total
+    def begin(self, what: str, total: int | None = None, unit: str = "files") -> None:
+        """Begin the next part, of so many files, or whatever the *unit* is."""
+        self._what, self._total, self._unit = what, total, unit
         self._pace = Pace(0)
         self._next = monotonic() + (_DRAWN_EVERY if self._bar else self._interval)
 
@@ -74,7 +75,7 @@ class StripProgress:
             return
         left = self._pace.seconds_left(done, self._total)
         a_second = self._pace.pages_a_second(done, _OF_LATE if self._bar else self._interval / 2)
-        figures = _Figures(self._what, done, self._total, a_second, left)
+        figures = _Figures(self._what, done, self._total, a_second, left, self._unit)
         self._pace.note(done, done)
         if self._bar:
             self._next = now + _DRAWN_EVERY

@@ -1,26 +1,24 @@
-"""``scrapy strip`` from the first file to the last row, and the exit status for it.
-
-Ctrl-C and SIGTERM end it: what was written by then stays, in good form, and the exit status tells
-that it is not all.
-"""
+"""``scrapy strip`` from the first file to the last row, and the exit status for it."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tplspider.crawl.archive.files import is_archive
+from tplspider.crawl.archive.opening import open_files
 from tplspider.crawl.exit_status import LOST
-from tplspider.crawl.fleet.interrupted import run_until_interrupted
 from tplspider.crawl.strip.progress import StripProgress
+from tplspider.crawl.until_ended import run_in_loop, run_until_ended
 from tplspider.pools.pool_folder import PoolFolder
 from tplspider.search.wording import counted
 from tplspider.stripping.addresses import FileAddresses
 from tplspider.stripping.listing import Listing, ListingError
 from tplspider.stripping.outcomes import LOST as LOST_OUTCOMES
+from tplspider.stripping.outcomes import PAGE
 from tplspider.stripping.row_file import RowFile, RowFileError
 from tplspider.stripping.strip_folder import FolderStripper, look_through
 from tplspider.stripping.walk import list_files
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.strip.plan import StripPlan
     from tplspider.stripping.rows import Row
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    from tplspider.stripping.strip_archive import ArchiveStripper
 
 
 def run_strip(plan: StripPlan, interval: float) -> int:
@@ -42,18 +39,21 @@ def run_strip(plan: StripPlan, interval: float) -> int:
     printed = plan.output is None and sys.stdout.isatty()
     progress = StripProgress(interval, rows_on_terminal=printed)
     run = _Run(plan, progress)
-    try:
-        with _ended_by_sigterm(), Listing() as listing:
+
+    def work() -> int:
+        if plan.files:
+            return run.work_on_archive()
+        with Listing() as listing:
             return run.work(listing)
-    except (RowFileError, ListingError) as error:
-        progress.tell(f"scrapy strip: {error}; {run.how_far()}")
-    except BrokenPipeError:  # whoever reads the rows has enough
-        return 0
-    except KeyboardInterrupt:
-        progress.tell(f"scrapy strip: ended before all files were done: {run.how_far()}")
-    finally:
-        progress.close()
-    return LOST
+
+    return run_until_ended(
+        work,
+        progress,
+        run.how_far,
+        command="strip",
+        units="files",
+        faults=(RowFileError, ListingError),
+    )
 
 
 class _Run:
@@ -64,6 +64,7 @@ class _Run:
         self._progress = progress
         self._total = 0
         self._outcomes: Counter[str] = Counter()
+        self._archives, self._an_archive = 0, ""  # WARC files in a folder, and one of them
 
     def how_far(self) -> str:
         """For people: the rows that are written."""
@@ -85,16 +86,54 @@ class _Run:
         self._total = total
         progress.begin("stripped", total)
         stripper = FolderStripper(plan.folder, listing, addresses, plan.options, progress.tell)
-        with _opened(plan) as descriptor:
-            run_until_interrupted(self._write_rows(stripper, descriptor), _SIGNALS)
+        self._strip(stripper)
+        status = self._end("file")
+        if self._archives:
+            found = counted(self._archives, "WARC file")
+            progress.tell(f"{found} not read: give the files, scrapy strip {self._an_archive} ...")
+        return status
+
+    def work_on_archive(self) -> int:
+        # Here and not above: what reads archives is an extra.
+        from tplspider.stripping.strip_archive import ArchiveStripper  # noqa: PLC0415 - as said
+
+        plan, progress = self._plan, self._progress
+        archive, empty = open_files(
+            plan.files,
+            plan.index,
+            plan.cdxj,
+            progress,
+            workers=plan.options.workers,
+            megabytes=plan.options.megabytes,
+        )
+        paths = {number: file.path for number, file in archive.files.items()}
+        with archive.open() as site:
+            self._total = site.index.count_pages()
+            progress.begin("stripped", self._total, "pages")
+            self._strip(ArchiveStripper(site, paths, plan.options, progress.tell))
+            unread = site.take_unread()
+        if unread.records:
+            progress.tell(unread.told)
+        status = self._end("page")
+        return LOST if empty else status
+
+    def _strip(self, stripper: FolderStripper | ArchiveStripper) -> None:
+        with _opened(self._plan) as descriptor:
+            run_in_loop(self._write_rows(stripper, descriptor))
+
+    def _end(self, unit: str) -> int:
+        """Tell what became of it all, and give the exit status."""
+        plan, progress = self._plan, self._progress
         progress.close()
-        progress.tell(self._account())
+        progress.tell(self._account(unit))
         has_lost = any(self._outcomes[outcome] for outcome in LOST_OUTCOMES)
         store = plan.options.store
         has_faults = isinstance(store, PoolFolder) and store.faults > 0  # pools were not saved
         return LOST if has_lost or has_faults else 0
 
-    async def _write_rows(self, stripper: FolderStripper, descriptor: int) -> None:
+    async def _write_rows(
+        self, stripper: FolderStripper | ArchiveStripper, descriptor: int
+    ) -> None:
         plan = self._plan
         with RowFile(descriptor, plan.output_name, plan.format, plan.options.columns) as file:
 
@@ -102,13 +141,18 @@ class _Run:
                 file.add(row)
                 self._outcomes[str(row["outcome"])] += 1
                 self._progress.show(file.rows)
+                if not plan.files and is_archive(name := str(row["path"])):
+                    self._archives += 1
+                    self._an_archive = self._an_archive or str(plan.folder / name)
 
             await stripper.strip(write)
 
-    def _account(self) -> str:
+    def _account(self, unit: str) -> str:
         by_number = sorted(self._outcomes.items(), key=lambda item: (-item[1], item[0]))
-        found = ", ".join(f"{count} {outcome}" for outcome, count in by_number)
-        return f"{counted(self._total, 'file')}: {found}"
+        # "5 pages: 5 page" would look like a mistake.
+        words = ((count, "stripped" if each == PAGE else each) for each, count in by_number)
+        found = ", ".join(f"{count} {word}" for count, word in words)
+        return f"{counted(self._total, unit)}: {found}" if found else f"no {unit}"
 
 
 @contextmanager
@@ -128,13 +172,3 @@ def _opened(plan: StripPlan) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Take SIGTERM for Ctrl-C meanwhile."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,1 @@
+"""The archive that a crawl writes: a WARC file with all that its searches have loaded."""
