@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
 
+from tests.support.bytecode import keep_bytecode
 from tests.support.crawls import SITES, Crawl, FixtureServer, run_scrapy
-from tests.support.kinds import KIND_OF_FIXTURE, KINDS
+from tests.support.kinds import KIND_OF_FIXTURE, KINDS, longest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
+
+    from playwright.sync_api import Browser
 
     from tplspider.demo.server import Handler
 
-# No test fails because a machine is slow. The gate looks at more examples than people wait for.
-hypothesis.settings.register_profile(
-    "patient",
-    deadline=None,
-    max_examples=100 if os.environ.get("CI") else 60,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("patient")
+
+def pytest_configure(config: pytest.Config) -> None:
+    keep_bytecode(config)  # before workers of pytest start
+    # pytest compiles all of it, unless there is bytecode.
+    import hypothesis  # noqa: PLC0415
+
+    from tests.support.examples import how_many  # noqa: PLC0415
+
+    # No test fails because a machine is slow.
+    hypothesis.settings.register_profile(
+        "patient",
+        deadline=None,
+        max_examples=how_many(),
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("patient")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name bytes by their length: gzip writes the time into them, and every worker names anew."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
 
 
 @pytest.fixture
@@ -62,16 +76,31 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
         server.__exit__(None, None, None)
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks at what -m says
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for all tests of a file."""
+    # Here and not above: most tests need none.
+    from tests.support.browser_profile import CHROMIUM  # noqa: PLC0415 - as said
+    from tests.support.opened_pages import chromium  # noqa: PLC0415 - as said
+
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with chromium() as found:
+        yield found
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Tell tests of other kinds than plain Python apart: they are slow, but for those marked quick.
 
     So a new crawl costs the quick run nothing, unless somebody says that it should.
     """
-    for item in items:
+    for item in items:  # before pytest looks at what -m says
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in KIND_OF_FIXTURE:
                 item.add_marker(KIND_OF_FIXTURE[fixture])
         marks = {mark.name for mark in item.iter_markers()}
         if marks & KINDS and "quick" not in marks:
             item.add_marker("slow")
+    yield
+    longest_first(items)

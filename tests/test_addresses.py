@@ -50,6 +50,12 @@ SEGMENTS = st.sampled_from(
         "x;y",
         "-",
         "c,d",
+        "e=(f):g!",
+        "%3Fp=1",
+        "%C3%BC%20%FF",
+        "%2F..%2F",
+        "%25%2E%3D",
+        "@+*",
     ]
 )
 QUERIES = st.sampled_from(
@@ -95,6 +101,7 @@ def urls(draw: st.DrawFn) -> str:
 @example("http://example.org/a?b.c=1&b=2")
 @example("http://example.org")
 @example("http://example.org/a//b")
+@example(f"http://example.org/{'a' * 5000}^")  # it is seen at once that this is not canonical
 def test_identity_is_the_canonical_form(url: str) -> None:
     assert identity(url) == canonicalize_url(without_user(url))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,11 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from tests.support.archives import rows, search_again
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
 from tests.support.kinds import with_quick
+from tests.test_warc_records import records
 from tplspider.crawl.browser import middleware as browser
 from tplspider.crawl.browser.subresources import may_load
 from tplspider.profiles import profile_settings
@@ -26,6 +29,7 @@ from tplspider.profiles import profile_settings
 if TYPE_CHECKING:
     from collections.abc import Callable
     from email.message import Message
+    from pathlib import Path
 
     from tplspider.demo.server import Handler
 
@@ -36,12 +40,14 @@ def test_a_menu_that_a_script_inserts(
     crawl: Callable[..., Crawl],
     serve: Callable[..., FixtureServer],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     way: str,
 ) -> None:
     if way == "variable":
         monkeypatch.setenv("SCRAPY_PROJECT", "browser")
     server = serve("script-menu")
-    done = crawl(server.url + KEY, PROFILE if way == "setting" else {})
+    archive = tmp_path / "a.warc.gz"
+    done = crawl(server.url + KEY, PROFILE if way == "setting" else {}, warc=archive)
     assert done.code == 0, done.log
     assert done.finish_reason == "complete_subdigraph"
     assert [row["url"] for row in done.candidates] == [
@@ -53,6 +59,12 @@ def test_a_menu_that_a_script_inserts(
     assert server.pages_asked == [KEY, "/menu.js", "/guide/", "/guide/beans.html", "/"]
     assert done.stats["tplspider/browser/rendered"] == "4"
     assert "Traceback" not in done.log
+    # Pages are archived as they came, and as they were read.
+    kinds = Counter(record.headers["WARC-Type"] for record in records(archive))
+    assert kinds == {"warcinfo": 1, "response": 6, "request": 6, "conversion": 4}
+    (tmp_path / "key.txt").write_text(server.url + KEY)
+    search_again(tmp_path / "again", archive, tmp_path / "key.txt")
+    assert rows(tmp_path / "again" / "out.jl") == rows(tmp_path / "out.json")
 
 
 @pytest.mark.quick

@@ -164,6 +164,7 @@ def test_characters_that_part_words() -> None:
     assert "one two three four" in clean_page("<p>one\u2028two\x0cthree\x85four", URL)
 
 
+@pytest.mark.slow
 def test_a_large_page_is_cut_with_a_note() -> None:
     page = "<ul>" + "<li lang=en>é &amp; ü</li>" * 100_000
     cleaned = clean_page(page, URL)

@@ -5,10 +5,11 @@ from random import Random
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
+from tests.support.examples import examples
 from tplspider.search.complete_subdigraph import (
     CompleteSubdigraphs,
     OutOfNodesError,
@@ -27,7 +28,7 @@ def graphs(draw: st.DrawFn, pages: int = 9) -> list[set[int]]:
     return [{other for other in range(page) if random.random() < density} for page in range(count)]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(graphs(), st.integers(1, 6))
 def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) -> None:
     subdigraphs = CompleteSubdigraphs(size)
@@ -46,7 +47,7 @@ def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) 
     assert not subdigraphs.bounded
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(graphs(pages=20))
 def test_the_best_is_as_large_as_networkx_finds(earlier: list[set[int]]) -> None:
     subdigraphs = CompleteSubdigraphs(size=1000)
@@ -61,7 +62,7 @@ def test_the_best_is_as_large_as_networkx_finds(earlier: list[set[int]]) -> None
         )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(graphs(), st.integers(1, 5), st.data())
 def test_a_page_that_gains_mutual_links(
     earlier: list[set[int]], size: int, data: st.DataObject
@@ -124,6 +125,7 @@ def test_a_step_after_one_that_gave_up_takes_all_there_is() -> None:
     assert subdigraphs.best == (0, 1, 2, 4)
 
 
+@pytest.mark.slow
 def test_a_thousand_pages_that_all_link_to_each_other() -> None:
     subdigraphs = CompleteSubdigraphs(size=2000)
     for page in range(1000):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 URL = "http://127.0.0.1/"
-FILES = ("summary", "template", "save_html", "report")
+FILES = ("summary", "template", "save_html", "report", "warc")
+ENDINGS = {"report": "html", "warc": "warc.gz"}
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def feeds_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "out").symlink_to(tmp_path / "outside")
     (folder / "out.json").symlink_to(tmp_path / "outside" / "x.json")
     (folder / "out.html").symlink_to(tmp_path / "outside" / "x.html")
+    (folder / "out.warc.gz").symlink_to(tmp_path / "outside" / "x.warc.gz")
     (folder / "in").symlink_to("sub")
     return folder
 
@@ -91,7 +93,7 @@ def test_names_inside_the_folder_alone(feeds_dir: Path, argument: str, chosen: s
     by_name = chosen == "by name"
     settings = settings_of({"TPLSPIDER_FEEDS_DIR": str(feeds_dir)}, profile=by_name)
     before = sorted(feeds_dir.parent.rglob("*"))
-    ending = "html" if argument == "report" else "json"
+    ending = ENDINGS.get(argument, "json")
     relative = "expected a relative name inside TPLSPIDER_FEEDS_DIR"
     away = "a symbolic link leads out of TPLSPIDER_FEEDS_DIR"
     for name, why in {
@@ -237,6 +239,7 @@ def test_a_crawl(
         assert len([line for line in log.splitlines() if words in line]) == 1
     assert server.log == []
     assert list(tmp_path.iterdir()) == []
-    assert run("-asummary=sub/s.json", "-asave_html=pages")[0] == 0
+    assert run("-asummary=sub/s.json", "-asave_html=pages", "-awarc=sub/a.warc.gz")[0] == 0
     names = {str(path.relative_to(folder)) for path in folder.rglob("*.json")}
     assert names == {"job.json", "job.summary.json", "sub/s.json", "pages/manifest.json"}
+    assert (folder / "sub/a.warc.gz").stat().st_size > 0

@@ -176,6 +176,8 @@ def test_a_key_page_that_cannot_be_used(
         "input": None,
         "shared": 0,
         "key_title": "",
+        "not_archived": 0,
+        "method": "search",
     }
     ending = f": {hint}" if hint else ""
     lines = [line.partition("] ")[2] for line in done.log.splitlines()]

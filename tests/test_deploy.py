@@ -45,7 +45,6 @@ def scrapyd(tmp_path_factory: pytest.TempPathFactory, clone: Path) -> Iterator[S
         yield server
 
 
-@pytest.mark.quick
 def test_a_deployed_job_gives_what_a_local_crawl_gives(
     scrapyd: Scrapyd,
     clone: Path,

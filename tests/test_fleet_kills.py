@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.crawl, needs_redis]
 
-KEYS, SITES, KILLS = 200, 40, 3
+KEYS, SITES, KILLS = 120, 30, 3
 
 
 def test_a_fleet_with_a_worker_that_is_killed(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import guided_literal
 from tests.support.crawls import PROJECT, Crawl, FixtureServer
+from tests.support.examples import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.search.guidance.menu_signs import MenuSigns, menu_signs
@@ -67,7 +68,7 @@ def test_a_page_without_text_or_links_has_no_signs() -> None:
     assert signs("<a href=a.html></a>")["a.html"].entries == 1
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     sites(), st.integers(1, 5), st.sampled_from([0, 3, 6]), st.integers(1, 6), st.integers(0, 99)
 )
@@ -83,7 +84,7 @@ def test_the_answer_depends_on_the_number_in_flight_alone(
         assert one.loads + one.wasted <= max_loads
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(sites(), st.integers(1, 5))
 def test_it_takes_up_every_link_and_is_complete_where_the_paper_is(site: PlainSite, n: int) -> None:
     site.texts = {}  # of pages with the same text, the first one counts, with its links
@@ -217,7 +218,7 @@ PAGES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@examples(300)
 @given(
     PAGES,
     st.sampled_from([URL, "http://example.org/d%20x/", "http://example.org/b.html?x=1"]),
@@ -232,7 +233,7 @@ def test_the_signs_are_those_of_the_definition(html: str, url: str, longest: int
     assert [signs[i] for i in positions] == guided_literal.menu_signs(in_order, url)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(sites(), st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
 def test_the_order_is_that_of_the_definition(
     site: PlainSite, n: int, in_flight: int, seed: int
@@ -244,7 +245,7 @@ def test_the_order_is_that_of_the_definition(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.randoms(use_true_random=False),
     st.sampled_from([20, 100, 300]),
@@ -268,6 +269,7 @@ def test_the_order_of_many_links_is_that_of_the_definition(
     assert outcome(found) == outcome(expected)
 
 
+@pytest.mark.slow
 def test_a_thousand_links_that_lead_nowhere_are_not_dear() -> None:
     links = [f"/{i}/x" for i in range(1000)]
     site = PlainSite({"/": links})

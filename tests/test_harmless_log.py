@@ -190,6 +190,7 @@ def test_records_go_through_a_queue() -> None:
 
 
 def test_a_crawl_that_never_started() -> None:
+    gc.collect()  # crawls of other tests may be left
     before = logging.getLogRecordFactory()
     crawler = Crawler(Spider)
     extension = HarmlessLog.from_crawler(crawler)

@@ -96,6 +96,7 @@ def test_headers_without_end(tmp_path: Path) -> None:
     assert megabytes < 200
 
 
+@pytest.mark.slow
 @needs_proc
 def test_the_key_page_and_its_robots_txt(tmp_path: Path) -> None:
     answers = dict.fromkeys(("/robots.txt", "/"), ENDLESS["/headers"])

@@ -59,7 +59,7 @@ def crawl_sites(server: FixtureServer, address: str, **plan: Any) -> dict[str, A
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sites", "at_once", "limit"),
-    [pytest.param(60, 4, 40, marks=pytest.mark.quick), (400, 1, 256), (400, 16, 256)],
+    [pytest.param(60, 4, 40, marks=pytest.mark.quick), (300, 16, 256)],
 )
 def test_what_is_kept_for_sites(serve: Serve, sites: int, at_once: int, limit: int) -> None:
     """The limit is that of open files: below the number of sites, each of which has a connection.

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import hostile_http, hostile_pages, hostile_redirects, hostile_sizes
+from tests.support.archives import rows, search_again
 from tests.support.hostile_server import Exchange, HostileServer, Trap
 from tests.support.measured_crawl import run_measured
+from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,6 +114,7 @@ def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:
             server.url + "/",
             tmp_path,
             {"DOWNLOAD_TIMEOUT": "3", "RETRY_TIMES": "1", "TPLSPIDER_IN_FLIGHT": str(in_flight)},
+            warc=tmp_path / "a.warc.gz",
         )
         assert not server.other_port_was_asked()
     assert threading.active_count() == threads
@@ -132,3 +135,11 @@ def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:
     # Nothing was asked of another host, and no page but those that the key page leads to.
     assert server.hosts == {site.removeprefix("http://")}
     assert not {"/inside.html", "/calendar.html?month=2", "/leaflet.pdf"} & set(server.log)
+    # All of it is archived: without the server, the answer is the same.
+    (tmp_path / "key.txt").write_text(f"{site}/")
+    again = tmp_path / "again"
+    search_again(again, tmp_path / "a.warc.gz", tmp_path / "key.txt", "-amax_loads=0")
+    (row,) = rows(tmp_path / "summary.json")
+    assert rows(again / "summary.jl") == [{**row, "line": 1}]
+    assert rows(again / "out.jl") == rows(tmp_path / "out.json")
+    records(tmp_path / "a.warc.gz")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.crawls import SITES, Crawl, FixtureServer
-from tests.support.kinds import with_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +129,7 @@ def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> Non
         assert 1 < server.most <= 4
 
 
-@pytest.mark.parametrize("value", with_quick(["-2", "abc"], "abc"))
+@pytest.mark.parametrize("value", ["-2", "abc"])
 def test_nonsense_is_refused(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tarfile
 import zipfile
 from importlib.metadata import distributions
+from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
 
@@ -20,10 +22,10 @@ from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
 from tests.support.summaries import random_summary
 from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.support.ui_server import UiServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.support.crawls import Crawl, FixtureServer
 
@@ -33,7 +35,7 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
-COMMANDS |= {"tplspider.commands.queue", "tplspider.commands.strip"}
+COMMANDS |= {f"tplspider.commands.{name}" for name in ("archive", "queue", "strip", "ui")}
 COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
@@ -118,7 +120,7 @@ def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str)
 
 def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
     inside, outside = (one.run(settings={}).stdout for one in (project, nowhere))
-    for name in ("demo", "report", "strip", "table1", "template"):
+    for name in ("demo", "report", "strip", "table1", "template", "ui"):
         assert f"\n  {name} " in inside
         assert f"\n  {name} " in outside
     assert "  crawl         Run a spider of the current project, by name\n" in inside
@@ -177,6 +179,18 @@ def test_a_report_outside_of_projects(nowhere: Project) -> None:
     assert "2 pages very likely share" in page
 
 
+def test_the_extension_outside_of_projects(nowhere: Project) -> None:
+    """Its files are part of the package."""
+    done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
+    assert (done.code, done.log) == (0, "")
+    names = {path.name for path in (nowhere.folder / "button").iterdir()}
+    assert names == {path.name for path in (PROJECT / "extension").iterdir()}
+    done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
+    assert done.code == 2
+    (line,) = done.log.splitlines()
+    assert "there are other files in this folder" in line
+
+
 @pytest.mark.parametrize("place", ["project", "nowhere"])
 def test_a_folder_is_stripped_anywhere(project: Project, nowhere: Project, place: str) -> None:
     """By settings of ours alone: a project's pipelines and feeds are for its crawls."""
@@ -186,9 +200,25 @@ def test_a_folder_is_stripped_anywhere(project: Project, nowhere: Project, place
         project.set(SPOILERS)
         project.write("other/pipelines.py", PICKY)
     done = where.run("strip", "mirror", "-O", "rows.jl", settings={})
-    assert (done.code, done.stdout, done.log) == (0, "", "4 files: 4 page\n")
+    assert (done.code, done.stdout, done.log) == (0, "", "4 files: 4 stripped\n")
     rows = [json.loads(line) for line in (where.folder / "rows.jl").read_text().splitlines()]
     assert [row["main_text"] for row in rows] == [own_text(number) for number in range(4)]
+    assert not (where.folder / "precious.json").exists()
+
+
+@pytest.mark.parametrize("place", ["project", "nowhere"])
+def test_the_page_anywhere(project: Project, nowhere: Project, serve: Serve, place: str) -> None:
+    """Its searches are not for a project's pipelines and feeds."""
+    where = project if place == "project" else nowhere
+    if place == "project":
+        reactor = "twisted.internet.selectreactor.SelectReactor"
+        project.set(f'{SPOILERS}TWISTED_REACTOR = "{reactor}"\nLOG_STDOUT = True')
+        project.write("other/pipelines.py", PICKY)
+    settings = {"DOWNLOAD_DELAY": "0", "HTTPPROXY_ENABLED": "False"}
+    with UiServer(where.folder / "state", settings=settings, project=where) as ui:
+        (run,) = ui.search(serve("menu").url + "/docs/guide/four.html")
+        assert ui.events(run)[-1]["search"]["state"] == "over"
+    assert ui.log == ""
     assert not (where.folder / "precious.json").exists()
 
 
@@ -235,9 +265,11 @@ def test_nothing_else_is_installed(made: Path) -> None:
     assert names == {"tplspider"}
     tracked, installed = (
         {
-            path.relative_to(place)
-            for path in (place / "tplspider").rglob("*.*")
-            if path.suffix != ".pyc"
+            Path(folder, name).relative_to(place)
+            # The extension is behind a link in a clone.
+            for folder, _, names in os.walk(place / "tplspider", followlinks=True)
+            for name in names
+            if not name.endswith(".pyc")
         }
         for place in (PROJECT, made / "site")
     )
@@ -255,6 +287,7 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
     basic = asked.pop("")
     assert basic == listed(PROJECT / "requirements.txt")
     assert asked.keys() == {
+        "archive",
         "browser",
         "corpus",
         "deploy",
@@ -263,6 +296,7 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "main",
         "markdown",
         "queue",
+        "spark",
     }
     for extra, requirements in asked.items():
         assert basic | requirements == listed(PROJECT / f"requirements-{extra}.txt"), extra

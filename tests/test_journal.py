@@ -123,6 +123,7 @@ def test_another_crawl_with_the_same_folder(tmp_path: Path) -> None:
         Journal.check(tmp_path, now)
 
 
+@pytest.mark.slow
 def test_who_is_a_suspect(tmp_path: Path) -> None:
     """Deaths are counted by whoever opens the journal next, and not by whoever looks into it."""
     dies = "journal = Journal.open(folder); {} os.kill(os.getpid(), signal.SIGKILL)"

@@ -175,6 +175,8 @@ def test_a_quote_that_is_never_closed_costs_a_line(write: Write) -> None:
             "its gzip data is cut off",
         ),
         ("keys.gz", "", b"", "no address in it"),
+        ("x.warc", "", b"WARC/1.0\r\n", "this is a WARC file: scrapy archive searches in it"),
+        ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n"), "this is a WARC file"),
     ],
 )
 def test_refused_at_once(write: Write, name: str, column: str, data: bytes, words: str) -> None:
@@ -326,6 +328,7 @@ def test_a_bomb(write: Write) -> None:
     assert peak < 8_000_000
 
 
+@pytest.mark.slow
 def test_gzip_that_is_damaged(write: Write) -> None:
     rows = [f"https://example.org/{number * 7919 % 100_000}" for number in range(20_000)]
     whole = gzip.compress("\n".join(rows).encode())
@@ -451,6 +454,7 @@ def test_standard_input(arguments: tuple[str, ...], data: str, output: str) -> N
     assert done.stdout.rstrip("\n") == f"urls='-' None\n{output}".rstrip("\n")
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_closed() -> None:
     command = f"exec '{sys.executable}' -c \"$0\" <&-"
     done = subprocess.run(

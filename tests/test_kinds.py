@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.crawls import PROJECT
 
 
+@pytest.mark.slow
 def test_what_is_quick() -> None:
     files = [f"tests/test_{name}.py" for name in ("browser", "crawl", "deploy", "template_limits")]
     done = subprocess.run(
@@ -19,7 +22,6 @@ def test_what_is_quick() -> None:
     )
     quick = {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
     assert quick >= {
-        "test_a_deployed_job_gives_what_a_local_crawl_gives",
         "test_a_menu_that_a_script_inserts[setting]",
         "test_large_pages[chain]",
         "test_links_run_out",
@@ -27,6 +29,7 @@ def test_what_is_quick() -> None:
         "test_what_is_a_gain[<p>a</p>-<p>b</p>-True]",
     }
     assert not quick & {
+        "test_a_deployed_job_gives_what_a_local_crawl_gives",  # with scrapyd
         "test_a_key_page_that_redirects",  # a crawl, by its fixtures
         "test_a_menu_that_a_script_inserts[variable]",  # only the other case is quick
         "test_bad_deployments",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from tests.support.crawls import PROJECT, SETTINGS, FixtureServer
 from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
+from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +50,9 @@ def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 def long_titles() -> dict[str, bytes]:
     title = b"<title>" + 2500 * b"T"
-    return {name: body.replace(b"<title>", title) for name, body in pages_of().items()}
+    # What is archived is compressed: noise stays as long as it is.
+    noise = b"<!--" + b64encode(Random(0).randbytes(1500)) + b"-->"
+    return {name: body.replace(b"<title>", noise + title) for name, body in pages_of().items()}
 
 
 def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
@@ -56,13 +61,16 @@ def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Pat
     done = run(
         *("crawl", "template_candidates", f"-aurl={url}/", f"-asummary={tmp_path / 's.json'}"),
         *(f"-O{path}" for path in lost),
+        f"-awarc={tmp_path / 'a.warc.gz'}",
         preexec_fn=files_of_at_most(LIMIT),
     )
     assert done.returncode == 1
     assert sorted(errors(done)) == sorted(
-        f"{path} cannot be written: File too large" for path in lost
+        f"{path} cannot be written: File too large" for path in (*lost, tmp_path / "a.warc.gz")
     )
-    assert "'tplspider/lost_outputs': 4" in done.stderr
+    # Each record that is there is whole: the last of them was taken off.
+    assert len(records(tmp_path / "a.warc.gz")) > 3
+    assert "'tplspider/lost_outputs': 5" in done.stderr
     assert "'feedexport/failed_count/FileFeedStorage': 4" in done.stderr
     assert done.stderr.count("INFO: Stored ") == 1
     assert read(tmp_path / "s.json")[0]["complete"]

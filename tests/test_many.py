@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
+from tests.support.archives import rows as archived_rows
+from tests.support.archives import search_again
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -223,7 +226,7 @@ def killed_and_resumed(
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={urls}"),
         *(f"-asummary={tmp_path / 'summary.jl'}", f"-O{tmp_path / 'out.csv'}:csv"),
-        f"-O{tmp_path / 'out.jl'}",
+        *(f"-O{tmp_path / 'out.jl'}", f"-awarc={tmp_path / 'a.warc.gz'}"),
         *(f"-s{name}={value}" for name, value in SETTINGS.items()),
         *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.02", "-sTPLSPIDER_SEARCHES=3"),
         "-sTPLSPIDER_SHARED_MB=0",  # who shares with whom is a matter of time
@@ -254,6 +257,12 @@ def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer],
     assert again.code == 0
     assert again.log.count("GET") == 0
     assert len(rows(parts / "summary.jl")) == 16
+    # What was archived of searches that were killed is whole, or gone.
+    archive = parts / "a.warc.gz"
+    assert len([r for r in records(archive) if r.headers["WARC-Type"] == "warcinfo"]) > 1
+    assert search_again(tmp_path / "again", archive, parts / "keys.jl").code == 0
+    for name in ("summary.jl", "out.jl"):
+        assert archived_rows(tmp_path / "again" / name) == archived_rows(parts / name)
 
 
 def test_a_line_that_kills_the_process(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
@@ -371,6 +380,7 @@ def test_saved_pages_have_a_folder_for_each_search(
     assert "mine.txt" in done.log
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_be_used(tmp_path: Path) -> None:
     urls = tmp_path / "keys.txt"
     urls.write_text("http://127.0.0.1:9/\n")

@@ -36,6 +36,7 @@ def test_sites_are_made_from_their_numbers() -> None:
     assert max(map(len, bodies)) < 23_000
 
 
+@pytest.mark.slow
 def test_there_is_something_to_find() -> None:
     rows = key_pages(100, 40, port=1)
     assert len({row["id"] for row in rows}) == 100
@@ -91,7 +92,7 @@ def test_a_plain_spider_loads_what_searches_loaded(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_benchmark_small() -> None:
     """Every promise of the benchmark that does not go by the clock, with few key pages."""
-    sizes = ("--keys=60", "--sites=12", "--singles=3", "--kill=3", "--memory=10,20", "--slow")
+    sizes = ("--keys=40", "--sites=8", "--singles=2", "--kill=2", "--memory=5,10", "--slow")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.many_sites", *sizes, "--turns=1"],
         cwd=PROJECT,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-NEEDS = "needs html-to-markdown: pip install 'tplspider[markdown]'"
+NEEDS = "needs html-to-markdown: pip install -r requirements-markdown.txt"
 
 
 def site() -> dict[str, bytes]:
@@ -85,7 +85,7 @@ def test_the_feed(
     done = crawl(server.url + "/", template=file, settings={**settings, "TPLSPIDER_MARKDOWN": "1"})
     (item,) = json.loads(file.read_bytes())
     assert done.code == 0
-    assert [*item][-2:] == ["main_markdown", "content_markdown"]
+    assert [*item][-3:] == ["main_markdown", "content_markdown", "method"]
     assert item["main_markdown"] == item["content_markdown"] == markdown_of(server)
     unlike = [name for name in plain if plain[name] != item[name]]
     assert unlike == ["main_markdown", "content_markdown"]

@@ -124,6 +124,7 @@ def test_fields_without_the_add_on_are_told(project: Project) -> None:
     assert "WARNING: TPLSPIDER_FIELDS has no effect: the add-on is not on (ADDONS = {" in line
 
 
+@pytest.mark.slow
 def test_a_folder_for_pools_that_cannot_be(project: Project) -> None:
     project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
     project.write("out.jl", "as it was")

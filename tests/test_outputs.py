@@ -20,6 +20,7 @@ from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 from tplspider.crawl.arguments import check_arguments
+from tplspider.crawl.outputs.archive_place import claim
 from tplspider.crawl.outputs.feeds import plan_outputs
 from tplspider.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -126,9 +127,23 @@ def test_trying_changes_nothing(place: Path) -> None:
     assert fault(save_html=place / "missing" / "pages") == ""
     assert fault(save_html=place / "folder.json") == ""
     assert fault(overwriting("/dev/null")) == ""
+    assert fault(warc=place / "missing" / "a.warc.gz") == ""
     assert snapshot(place) == before
+    os.mkfifo(place / "pipe.warc.gz")
+    assert fault(warc=place / "pipe.warc.gz").endswith(": it is not a plain file")
 
 
+def test_two_crawls_cannot_write_one_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(b"first")
+    with path.open("ab") as first:
+        claim(first.fileno())
+        assert fault(warc=path) == f"warc={str(path)!r}: another crawl writes to it"
+    assert fault(warc=path) == ""
+    assert path.read_bytes() == b"first"
+
+
+@pytest.mark.slow
 def test_where_there_is_no_space(tmp_path: Path) -> None:
     """A limit for files says the same as a full disk does, of a file that is not written yet."""
     (tmp_path / "old.json").write_text("kept")
@@ -188,6 +203,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.slow
 def test_what_belongs_to_somebody_else(open_folder: Path) -> None:
     for name, mode in (("closed", 0o555), ("open", 0o777)):
         (open_folder / name).mkdir()
@@ -224,6 +240,10 @@ NAMES = {
     "summary=-": "-:json and the like for standard output",
     "summary=-:yaml": "expected a file that ends in one of",
     "save_html=http://x/": "expected a local file or folder, not an address",
+    "warc=": "expected a file that ends in .warc.gz",
+    "warc=a.warc": "expected a file that ends in .warc.gz",
+    "warc=%(foo)s.warc.gz": "unknown field %(foo)s",
+    "warc=s3://b/a.warc.gz": "expected a local file or folder, not an address",
 }
 FEEDS = {
     "localhost:8000.json": "for a local file of this name, give ./localhost:8000.json",
@@ -320,6 +340,11 @@ def test_two_outputs_in_one_file(place: Path, monkeypatch: pytest.MonkeyPatch) -
         overwriting("new.json"), summary="new.json/x.json"
     )
     assert "is the file of the log" in fault({"LOG_FILE": "old.json"}, summary="link.json")
+    assert "is the file of the list of key pages" in fault(out, url="", urls="link.json")
+    assert other in fault(overwriting("new.warc.gz"), warc="sub/new.warc.gz")
+    assert "is the file of the log" in fault({"LOG_FILE": "a.warc.gz"}, warc="sub/a.warc.gz")
+    assert "would be in this folder as well" in fault(save_html="pages", warc="pages/a.warc.gz")
+    assert "would be in this folder as well" in fault(report="pages", warc="pages/a.warc.gz")
     assert "standard output is that of another feed" in fault(
         {"FEEDS": {"stdout:": {"format": "json"}}}, summary="-:json"
     )
@@ -334,6 +359,7 @@ def test_two_outputs_in_one_file(place: Path, monkeypatch: pytest.MonkeyPatch) -
     assert {**snapshot(place), ".": ()} == {**before, ".": ()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [

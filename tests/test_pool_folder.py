@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
+from tests.support.examples import examples
 from tplspider.pools import pool_folder
 from tplspider.pools.folder_lock import NAME, locked
 from tplspider.pools.pool import LARGEST, Pool, PooledPage
@@ -85,7 +86,7 @@ hosts = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@examples(40)
 @given(st.sets(hosts, max_size=20))
 def test_names_of_files(sites: set[str]) -> None:
     names = {file_name(site) for site in sites}
@@ -302,6 +303,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
         PoolFolder(directory)
 
 
+@pytest.mark.slow
 def test_a_full_disk(folder: PoolFolder) -> None:
     """What cannot be written is told once, and what was there stays."""
     code = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from argparse import SUPPRESS
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from scrapy.utils.test import get_crawler
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-from tplspider.commands import demo, queue, report, table1, template
+from tplspider.addon import Addon
+from tplspider.commands import archive, demo, queue, report, strip, table1, template, ui
 from tplspider.moved import MOVED
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -66,7 +68,9 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [demo, queue, report, table1, template], ids=lambda module: module.__name__
+    "command",
+    [archive, demo, queue, report, strip, table1, template, ui],
+    ids=lambda module: module.__name__,
 )
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrapy takes a line that ends in a colon for a heading, wherever the line was broken."""
@@ -78,7 +82,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
         each.settings = Settings()
         each.add_options(options)
     ours = {action.help or "" for action in parser._actions}
-    ours -= {action.help or "" for action in theirs._actions}
+    ours -= {action.help or "" for action in theirs._actions} | {SUPPRESS}
     assert ours
     for width in range(40, 130):
         monkeypatch.setenv("COLUMNS", str(width))
@@ -89,7 +93,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, queue, report, table1, template;"
+        "from tplspider.commands import crawl, demo, queue, report, table1, template, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(
@@ -97,6 +101,15 @@ def test_commands_import_nothing_heavy() -> None:
     )
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
     assert ours == ["tplspider", "tplspider.crawl", "tplspider.crawl.own_spider", "tplspider.moved"]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_remote_control_is_not_imported_where_it_is_off(is_on: bool) -> None:  # noqa: FBT001 - a parameter
+    settings = Settings({"REMOTE_CONTROL_ENABLED": is_on})
+    theirs = settings.getdict("EXTENSIONS_BASE")
+    Addon().update_settings(settings)
+    left_out = set() if is_on else {"scrapy.extensions.remote_control.RemoteControl"}
+    assert theirs.keys() - settings.getdict("EXTENSIONS_BASE").keys() == left_out
 
 
 def test_the_algorithms_know_nothing_of_scrapy() -> None:

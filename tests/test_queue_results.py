@@ -82,14 +82,14 @@ def test_goes_on_from_where_it_stopped(queue: FleetQueue, tmp_path: Path) -> Non
 
 
 def test_killed_at_any_moment(queue: FleetQueue, tmp_path: Path) -> None:
-    count = 3000
+    count = 1500
     fill(queue, tmp_path, count)
     while queue.answer():
         pass
     found, ends = tmp_path / "c.csv", tmp_path / "s.jl"
     options = ("-O", found, "--summary", ends, "--trim")
     chance = random.Random(7)
-    for _ in range(8):
+    for _ in range(5):
         before = ends.stat().st_size if ends.exists() else 0
         process = queue.start("results", *options)
         while process.poll() is None and (not ends.exists() or ends.stat().st_size in (0, before)):

@@ -75,7 +75,8 @@ def test_the_answer_comes_first() -> None:
     [
         ({"reason": "links_exhausted"}, "all links of the key page were tried"),
         ({"reason": "max_loads"}, "Try a larger -a max_loads"),
-        ({"reason": "shutdown"}, "the crawl was ended (shutdown)"),
+        ({"reason": "memusage_exceeded"}, "the crawl was ended (memusage_exceeded)"),
+        ({"reason": "shutdown"}, "it was stopped from outside before its end"),
         ({"reason": "max_loads", "hint": "its menu is built by JavaScript"}, "Its menu is built"),
     ],
 )
@@ -219,6 +220,7 @@ def test_a_template() -> None:
     assert "The text is cut here: it has 1000000 characters" in long
 
 
+@pytest.mark.slow
 def test_a_report_of_300_pages_is_small() -> None:
     assert len(render_report(make_report(random_summary(300, 5, 0.5))).encode()) < 2_000_000
     assert len(render_report(make_report(random_summary(1000, 5, 0.05))).encode()) < 3_000_000

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.browser_profile import CHROMIUM, needs_chromium
-from tests.support.opened_pages import chromium, opened
+from tests.support.browser_profile import needs_chromium
+from tests.support.opened_pages import opened
 from tests.support.summaries import random_summary, row, summary
 from tplspider.report.drawing import draw, near_pages
 from tplspider.report.files import write_report
@@ -18,7 +18,6 @@ from tplspider.report.rendering import render_report
 from tplspider.web.html import parse_html, visible_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
@@ -93,14 +92,6 @@ def test_no_line_goes_astray(pages: int) -> None:
             # Inside of the ring, which may be wider than it is high.
             assert hypot((at[0] - x) / (wide or 1), (at[1] - y) / (high or wide)) < 1.1
     assert drawing.heads == (pages <= 12)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    with chromium() as found:
-        yield found
 
 
 # Words, and points of lines, where the browser has them.

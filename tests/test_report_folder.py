@@ -109,6 +109,7 @@ def test_a_page_that_is_not_to_be_replaced(tmp_path: Path) -> None:
     assert index_of(tmp_path).count(f"{IDS[0]}.html") == 1
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     with closing(ReportFolder(tmp_path)) as folder:
         folder.add(summary())

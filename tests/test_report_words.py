@@ -143,6 +143,12 @@ def test_headlines(size: int, wanted: int, headline: str) -> None:
     assert words_of(found_pages(size, wanted)).headline == headline
 
 
+@pytest.mark.parametrize(("reason", "word"), [("cancelled", "Cancelled"), ("shutdown", "Stopped")])
+def test_what_ended_early_has_not_looked_everywhere(reason: str, word: str) -> None:
+    words = words_of(found_pages(0, 3, reason=reason))
+    assert words.headline == f"{word} before another page was found"
+
+
 def test_a_saved_pool_is_not_a_failure(tmp_path: Path) -> None:
     found = summary([], [], requested_size=3, complete=False, reason="pool", loads=1, links=16)
     words = words_of(found)

@@ -7,7 +7,6 @@ import csv
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from scrapy.extensions.feedexport import FileFeedStorage
 
 from tests.support.crawls import PROJECT
 from tests.support.fed_feeds import SEARCHES, FedFeeds, candidate, rows_of, summary
+from tests.support.full_disk import short_files
 from tplspider.crawl.batch.journal import Journal
 from tplspider.crawl.batch.journal_file import NAME, JournalError
 from tplspider.items import CandidateSearch, TemplateCandidate
@@ -72,16 +72,10 @@ def refused(folder: Path, *names: str, **args: Any) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("kills", "mode"),
-    [
-        (5, ""),
-        pytest.param(40, "", marks=pytest.mark.slow),
-        pytest.param(40, "sync", marks=pytest.mark.slow),
-    ],
-)
-def test_killed_again_and_again(tmp_path: Path, kills: int, mode: str) -> None:
-    command = [sys.executable, "-m", "tests.support.fed_feeds", str(tmp_path), str(kills), "7"]
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["", "sync"])
+def test_killed_again_and_again(tmp_path: Path, mode: str) -> None:
+    command = [sys.executable, "-m", "tests.support.fed_feeds", str(tmp_path), "40", "7"]
     subprocess.run([*command, *mode.split()], cwd=PROJECT, check=True, timeout=300)
     want = [f"s{number}" for number in range(1, SEARCHES + 1) for _ in range(rows_of(number))]
     assert searches(tmp_path / "out.jl") == want
@@ -252,6 +246,14 @@ def test_arguments_that_cannot_go_on(tmp_path: Path) -> None:
             )
 
 
+def test_an_archive_that_cannot_go_on(tmp_path: Path) -> None:
+    name = str(tmp_path / "%(time)s.warc.gz")
+    assert refused(tmp_path, warc=name) == (
+        f"warc={name!r} cannot go on after a restart (JOBDIR):"
+        " %(time)s gives it another name each time"
+    )
+
+
 def test_the_file_of_the_journal_is_not_a_feed(tmp_path: Path) -> None:
     name = str(tmp_path / "job" / NAME)
     with pytest.raises(ValueError, match=r"is the file of the journal \(JOBDIR\): give it one of"):
@@ -264,17 +266,6 @@ def test_names_that_are_not_text(tmp_path: Path) -> None:
         with fed(tmp_path, name) as feeds:
             done(feeds, number)
     assert searches(tmp_path / name) == ["s1", "s2"]
-
-
-@contextmanager
-def short_files(limit: int) -> Iterator[None]:
-    """No file gets longer, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_feed_that_cannot_be_written(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
+from tests.support.examples import examples
 from tests.support.plain_site import ROOT, PlainSite, outcome, run, sites
 from tplspider import (
     Address,
@@ -28,7 +29,7 @@ def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(sites(), st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]))
 def test_the_search_is_that_of_the_literal_reading(site: PlainSite, n: int, max_loads: int) -> None:
     expected = literal.search(site.load, ROOT + "/", n, max_loads)
@@ -37,7 +38,7 @@ def test_the_search_is_that_of_the_literal_reading(site: PlainSite, n: int, max_
     assert asked == expected.asked
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     sites(),
     st.integers(1, 5),
@@ -166,6 +167,7 @@ def test_what_is_told_late_or_twice_changes_nothing() -> None:
     assert [visit.url for visit in search.visits] == ["a"]
 
 
+@pytest.mark.slow
 def test_a_long_row_of_links_that_cost_nothing() -> None:
     names = [f"/{i}" for i in range(3000)]
     site = PlainSite({"/": [*(f"/r{name[1:]}" for name in names), *names]})

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
+from tests.support.examples import examples
 from tests.support.pages import DOCUMENTS, select
 from tplspider.search.dom_distance import farthest_first
 from tplspider.search.sort_links import sort_links
@@ -27,7 +28,7 @@ SHAPES = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SHAPES)
 def test_order_is_that_of_the_quadratic_reading(shape: object) -> None:
     root = parse_html(f"<body>{nested(shape)}</body>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -106,13 +107,16 @@ def test_a_page_without_evidence(serve: Callable[..., FixtureServer], tmp_path: 
         ((), "error: give the address of a page"),
         (("URL", "-i", "list.txt"), "and not both"),
         (("-i", "missing.txt"), "-i 'missing.txt': No such file"),
+        (("FOLDER/x.warc.gz",), "is a WARC file: scrapy strip, or scrapy archive, reads it"),
     ],
 )
 def test_wrong_arguments(
     serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     server = serve("menu")
-    given = (argument.replace("URL", server.url) for argument in arguments)
+    (tmp_path / "x.warc.gz").touch()
+    named = {"URL": server.url, "FOLDER": str(tmp_path)}
+    given = (re.sub("URL|FOLDER", lambda found: named[found[0]], each) for each in arguments)
     done = run_scrapy("template", *given, folder=tmp_path)
     assert done.code == 2
     assert len([line for line in (done.stdout + done.log).splitlines() if words in line]) == 1

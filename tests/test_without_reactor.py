@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.support import hostile_http, hostile_pages, hostile_sizes
 from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.many_programs import run_program
 from tests.support.template_site import pages_of, routes_of
+from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,16 +101,24 @@ def test_hostile_answers(tmp_path: Path) -> None:
 
     body = """
     settings = {**SETTINGS, "DOWNLOAD_TIMEOUT": 2, "RETRY_TIMES": 1, "DOWNLOAD_MAXSIZE": 10485760}
-    async for answer in tplspider.search_many([given + "/"], settings):
-        show({row["link"].removeprefix(given): row["reason"] for row in answer.summary.explored})
+    url, archive = given
+    async for answer in tplspider.search_many([url + "/"], settings, warc=archive):
+        show({row["link"].removeprefix(url): row["reason"] for row in answer.summary.explored})
     """
     answers = {trap.path: trap.answer for trap in TRAPS}
     with HostileServer({**answers, "/": key_page}) as server:
-        done = run_program(body, tmp_path, reactor=False, given=server.url)
+        archive = tmp_path / "a.warc.gz"
+        done = run_program(body, tmp_path, reactor=False, given=[server.url, str(archive)])
     assert done.code == 0, done.log
     assert "Traceback" not in done.log
     ends = {trap.path: trap.end.replace("page", "") for trap in TRAPS}
     assert done.printed == [ends]
+    outcomes = {
+        urlsplit(record.headers["WARC-Target-URI"]).path: record.reader.read().split()[1].decode()
+        for record in records(archive)
+        if record.headers["WARC-Type"] == "metadata"
+    }
+    assert outcomes == {path: end for path, end in ends.items() if end}
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tplspider.sources.base import SiteSource, search_pages
     from tplspider.sources.folder import FolderSite
     from tplspider.sources.memory import MemorySite
+    from tplspider.sources.warc_archive import open_archive
     from tplspider.template.extract import PageSource, extract_template
     from tplspider.web.addresses import Address, identity
     from tplspider.web.answers import NoPage, Redirect
@@ -61,6 +62,7 @@ __all__ = [
     "extract_template",
     "get_links",
     "identity",
+    "open_archive",
     "parse_html",
     "read_page",
     "search_many",
@@ -98,6 +100,7 @@ _MODULES = {
     "extract_template": "template.extract",
     "get_links": "web.links",
     "identity": "web.addresses",
+    "open_archive": "sources.warc_archive",
     "parse_html": "web.html",
     "read_page": "web.page",
     "search_many": "crawl.batch.search_many",

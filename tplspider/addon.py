@@ -43,6 +43,8 @@ _COMPONENTS = {
         "tplspider.crawl.host_memory.HostMemory": 55,  # behind what refuses, before robots.txt
         "tplspider.crawl.cookie_jars.SearchCookieJars": 60,  # before the cookies
         "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
+        # Behind what unpacks bodies (590), before what answers in the place of a server.
+        "tplspider.crawl.warc.recorder.CrawlArchive": 757,
         # After the middleware of the proxy.
         "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
         "tplspider.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
@@ -100,6 +102,7 @@ class Addon:
         for theirs, ours in _IN_PLACE_OF.items():
             _replace_middleware(settings, load_object(theirs), load_object(ours))
         _add_handlers(settings)
+        _leave_out_remote_control(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
         exporters.setdefault("csv", "tplspider.crawl.outputs.feeds.CandidateCsvItemExporter")
         exporters.setdefault("xml", "tplspider.crawl.outputs.feeds.CandidateXmlItemExporter")
@@ -108,6 +111,19 @@ class Addon:
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
         # that it meets a cookie with a domain; the copy inside tldextract is enough.
         os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+
+
+def _leave_out_remote_control(settings: BaseSettings) -> None:
+    """Where it is off, spare the start of the crawl a tenth: Scrapy imports aiohttp to ask it.
+
+    A place of None is not enough: Scrapy imports what a table names, in force or not.
+    """
+    name, path = "EXTENSIONS_BASE", "scrapy.extensions.remote_control.RemoteControl"
+    extensions = settings.getdict(name)
+    if not settings.getbool("REMOTE_CONTROL_ENABLED") and path in extensions:
+        del extensions[path]
+        priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
+        settings.set(name, extensions, priority)
 
 
 def is_on(settings: BaseSettings) -> bool:

@@ -89,6 +89,8 @@ class CandidateSearch:
     input: dict[str, Any] | None = None  # what else stands there
     shared: int = 0
     key_title: str = ""
+    not_archived: int = 0  # links that an archive has nothing of
+    method: str = "search"  # or "pool": where the template comes from
 
     def __repr__(self) -> str:
         names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")
@@ -115,6 +117,7 @@ class PageTemplate:
     key_html: str = ""  # for a report: the key page without scripts, images and the like
     main_markdown: str = ""  # of main_html and content_html, where they are asked for
     content_markdown: str = ""
+    method: str = "search"  # or "pool"
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")

@@ -6,12 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.ready_scrapy import scrapy_command
 from tplspider.demo.server import Handler, SiteServer
 
 if TYPE_CHECKING:
@@ -74,6 +74,13 @@ class Crawl:
         return dict(re.findall(r"'(tplspider/[^']+)': '?([^',}]+)", dump))
 
     @property
+    def seconds(self) -> float:
+        """How long it took, as the log tells it."""
+        found = re.search(r"'elapsed_time_seconds': ([0-9.]+)", self.log)
+        assert found
+        return float(found[1])
+
+    @property
     def finish_reason(self) -> str:
         return self.log.rpartition("Spider closed (")[2].partition(")")[0]
 
@@ -81,10 +88,11 @@ class Crawl:
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
     options = [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
+    env = {**os.environ, "PYTHONWARNINGS": "default"}
     done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments, *options],
+        [*scrapy_command(env), *arguments, *options],
         cwd=PROJECT,
-        env={**os.environ, "PYTHONWARNINGS": "default"},
+        env=env,
         capture_output=True,
         text=True,
         encoding="utf-8",

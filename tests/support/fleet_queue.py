@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tests.support.crawls import PROJECT
 from tests.support.fed_feeds import candidate, summary
+from tests.support.ready_scrapy import scrapy_command
 from tplspider.crawl.fleet.address import QueueAddress
 from tplspider.crawl.fleet.entry import VERSION, QueueEntry
 from tplspider.crawl.fleet.keys import GROUP, QueueKeys
@@ -45,8 +46,11 @@ class FleetQueue:
 
     def start(self, *arguments: object, **env: str) -> subprocess.Popen[str]:
         """``scrapy queue``, under way."""
+        return self._start([sys.executable, "-m", "scrapy"], *arguments, **env)
+
+    def _start(self, scrapy: list[str], *arguments: object, **env: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "queue", *map(str, arguments), "-q", self.keys.name],
+            [*scrapy, "queue", *map(str, arguments), "-q", self.keys.name],
             cwd=PROJECT,
             env={**os.environ, "TPLSPIDER_QUEUE": self.server.url, **env},
             stdin=subprocess.PIPE,
@@ -58,7 +62,7 @@ class FleetQueue:
 
     def run(self, *arguments: object, given: str = "", **env: str) -> Told:
         """``scrapy queue``, to its end."""
-        process = self.start(*arguments, **env)
+        process = self._start(scrapy_command({**os.environ, **env}), *arguments, **env)
         out, err = process.communicate(given, timeout=120)
         return Told(process.returncode, out, err)
 
@@ -66,7 +70,7 @@ class FleetQueue:
         """Something that only Redis knows."""
 
         async def asked() -> T:
-            link = await Link.open(QueueAddress(self.server.url), 30)
+            link = await Link.open(QueueAddress(self.server.url), 120)
             try:
                 return await question(link)
             finally:

@@ -1,13 +1,14 @@
-"""A disk that is nearly full, for a process that is started."""
+"""A disk that is nearly full, for a process that is started, or for a while in this one."""
 
 from __future__ import annotations
 
 import os
 import resource
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def files_of_at_most(size: int) -> Callable[[], None]:
@@ -21,3 +22,14 @@ def files_of_at_most(size: int) -> Callable[[], None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     return limit
+
+
+@contextmanager
+def short_files(limit: int) -> Iterator[None]:
+    """Meanwhile no file of this process gets longer."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

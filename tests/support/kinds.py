@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,29 @@ KIND_OF_FIXTURE = {
     "serve": "crawl",
     "serve_traps": "crawl",
 }
-KINDS = {"browser", "crawl", "deploy"}
+KINDS = {"browser", "crawl", "deploy", "spark"}
+# Files with few tests, each of which takes long: at the end, all workers but one would wait.
+LONG = {
+    "test_deploy",
+    "test_deploy_guide",
+    "test_deploy_jobs",
+    "test_fleet_faults",
+    "test_fleet_guide",
+    "test_fleet_idle",
+    "test_fleet_kills",
+    "test_fleet_politeness",
+    "test_fleet_worker",
+    "test_host_memory",
+    "test_queue_put",
+    "test_save_html",
+    "test_spark_jobs",
+}
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Begin with the files that take long, then with those that have many tests."""
+    counts = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.stem not in LONG, -counts[item.path], item.path))
 
 
 def with_quick(cases: Iterable[object], quick: object) -> list[object]:

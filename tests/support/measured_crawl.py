@@ -12,12 +12,14 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl
 SECONDS = 120  # no more than this for all of it
 
 
-def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Crawl, float]:
-    """Crawl, and tell how many megabytes the process had at most.
+def run_measured(
+    url: str, folder: Path, settings: dict[str, str], **more: object
+) -> tuple[Crawl, float]:
+    """Crawl, with these and *more* arguments, and tell how many megabytes the process had at most.
 
     That is VmHWM, read while it runs: the figure of wait4 includes the process that started it.
     """
-    arguments = {"url": url, "n": 3, "max_loads": 0, "summary": folder / "summary.json"}
+    arguments = {"url": url, "n": 3, "max_loads": 0, "summary": folder / "summary.json", **more}
     given = [f"-a{name}={value}" for name, value in arguments.items()]
     options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
     command = ["crawl", "template_candidates", *given, f"-O{folder / 'out.json'}", *options]

@@ -162,3 +162,20 @@ def lies(key: PageSource, pages: Sequence[PageSource]) -> Any:
 def leaves(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """It wants to end the process, as a script would."""
     sys.exit("enough")
+
+
+def deadly(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate | None:
+    """Kill the process over pages of one site."""
+    if "//site-1." in key.url:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return tplspider.extract_template(key, pages)
+
+
+def deadly_once(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate | None:
+    """Kill the process over the first template of all."""
+    try:
+        Path(os.environ["TPLSPIDER_TEST_KILLED"]).touch(exist_ok=False)
+    except FileExistsError:
+        return tplspider.extract_template(key, pages)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return None

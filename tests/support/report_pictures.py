@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 PICTURES = PROJECT / "docs" / "pictures"
 MOST = 150_000  # bytes of one
-_HOST = "museum.example"  # the demo's port is another one each time, and so is the search
+HOST = "museum.example"  # the demo's port is another one each time, and so is the search
 _SEARCH = {"search_id": "c0ffee0123456789"}
 _COLOURS = 128
-_SIZE: ViewportSize = {"width": 1200, "height": 800}
+SIZE: ViewportSize = {"width": 1200, "height": 800}
 
 
 def make_pictures(folder: Path) -> list[Path]:
@@ -32,20 +32,20 @@ def make_pictures(folder: Path) -> list[Path]:
     with TemporaryDirectory() as name, chromium() as browser:
         found = demo_search(Path(name))
         host = urlsplit(found[0]["key_url"]).netloc
-        summary, template = json.loads(json.dumps(found).replace(host, _HOST))
+        summary, template = json.loads(json.dumps(found).replace(host, HOST))
         report = Path(name) / "report.html"
         write_report(report, summary | _SEARCH, template | _SEARCH)
-        with opened(browser, report, viewport=_SIZE, color_scheme="light") as page:
+        with opened(browser, report, viewport=SIZE, color_scheme="light") as page:
             return [
-                _take(page, folder / "report.png", "header", ".legend", 1300),
-                _take(page, folder / "tables.png", "#links-heading", "#matrix", 1300),
-                _take(page, folder / "page.png", "h2:has(+ iframe)", ".screen iframe", 1000),
+                take_picture(page, folder / "report.png", "header", ".legend", 1300),
+                take_picture(page, folder / "tables.png", "#links-heading", "#matrix", 1300),
+                take_picture(page, folder / "page.png", "h2:has(+ iframe)", ".screen iframe", 1000),
             ]
 
 
-def _take(page: Opened, path: Path, first: str, last: str, height: int) -> Path:
+def take_picture(page: Opened, path: Path, first: str, last: str, height: int) -> Path:
     """A picture from the last element of one kind to that of another, in few colours."""
-    page.page.set_viewport_size(_SIZE | {"height": height})
+    page.page.set_viewport_size(SIZE | {"height": height})
     page.page.locator(first).last.evaluate("(e) => { e.scrollIntoView(); scrollBy(0, -20); }")
     page.page.wait_for_timeout(300)  # until frames are painted, too
     top = page.page.locator(first).last.bounding_box()
@@ -53,7 +53,7 @@ def _take(page: Opened, path: Path, first: str, last: str, height: int) -> Path:
     assert top
     assert end
     y = max(0, top["y"] - 10)
-    clip: FloatRect = {"x": 0, "y": y, "width": _SIZE["width"], "height": 20}
+    clip: FloatRect = {"x": 0, "y": y, "width": SIZE["width"], "height": 20}
     clip["height"] += end["y"] + end["height"] - y
     image = Image.open(io.BytesIO(page.page.screenshot(clip=clip)))
     few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)

@@ -47,21 +47,17 @@ class Command(BaseRunSpiderCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.profiles import apply_default_outside_projects, is_own_project
+        from tplspider.profiles import answer_by_command
 
         super().process_options(args, opts)
         assert self.settings is not None
-        apply_default_outside_projects(self.settings)
-        if not is_own_project(self.settings):
-            self.settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
+        answer_by_command(self.settings)
         if opts.output or opts.overwrite_output:
             # Here -o and -O are for what the command is about.
             feeds = self.settings.getdict("FEEDS")
             for options in feeds.values():
                 options.setdefault("item_classes", ["tplspider.items.PageTemplate"])
             self.settings.set("FEEDS", feeds, priority="cmdline")
-        # Above the project's settings, below what -s says on the command line.
-        self.settings.set("LOG_LEVEL", "WARNING", priority=30)
         self.settings.setdict({"TPLSPIDER_TEMPLATE": True}, priority="cmdline")
         if opts.markdown:
             self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
@@ -182,12 +178,16 @@ class Command(BaseRunSpiderCommand):
 
 def _why_not(args: list[str], opts: argparse.Namespace) -> str:
     """What is wrong with the command line, "" if nothing is."""
+    from tplspider.crawl.archive.files import is_archive
+
     if unknown := [arg for arg in args if arg.startswith("-")]:
         return f"unknown option {unknown[0]!r}"
     if args and opts.urls:
         return "give addresses, or a list of them with -i FILE, and not both"
     if not args and not opts.urls:
         return "give the address of a page, or of several, or a list of them with -i FILE"
+    if archive := next((arg for arg in args if is_archive(arg) and Path(arg).is_file()), ""):
+        return f"{archive!r} is a WARC file: scrapy strip, or scrapy archive, reads it"
     if opts.html and opts.markdown:
         return "--html or --markdown, not both"
     return ""

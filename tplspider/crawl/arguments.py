@@ -54,6 +54,7 @@ class Arguments:
     template: str = ""
     save_html: str = ""
     report: str = ""
+    warc: str = ""
     witness: int = 1
     urls: str = ""
     column: str = ""
@@ -108,6 +109,8 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
     options = check_options(values, SearchOptions())
     if values.get("report") == "":
         raise ValueError("report='': expected a file that ends in .html, or a folder")
+    if values.get("warc") == "":
+        raise ValueError("warc='': expected a file that ends in .warc.gz")
     return Arguments(
         url=url,
         urls=urls,
@@ -119,6 +122,7 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         template=_feed_file("template", str(values.get("template", Arguments.template))),
         save_html=str(values.get("save_html", Arguments.save_html)),
         report=str(values.get("report", Arguments.report)),
+        warc=str(values.get("warc", Arguments.warc)),
         credentials=read_credentials(given_url, url) if url else None,
     )
 

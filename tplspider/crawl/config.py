@@ -67,6 +67,7 @@ class Config:
     shared_mb: int = 32
     sync: bool = False
     template: bool = False
+    warc_secrets: bool = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -108,6 +109,7 @@ class Config:
             shared_mb=whole_number(settings, "TPLSPIDER_SHARED_MB", cls.shared_mb, at_least=0),
             sync=boolean(settings, "TPLSPIDER_SYNC", default=cls.sync),
             template=boolean(settings, "TPLSPIDER_TEMPLATE", default=cls.template),
+            warc_secrets=boolean(settings, "TPLSPIDER_WARC_SECRETS", default=cls.warc_secrets),
         )
 
 

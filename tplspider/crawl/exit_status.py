@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from tplspider.crawl.tally import Tally
+
 logger = logging.getLogger(__name__)
 
 LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
@@ -36,9 +38,13 @@ def exit_status(crawler: Crawler) -> int:
         return LOST
     if not tally.is_finished and not tally.lost:
         logger.warning("Ended before every key page was answered")
+    return status_of(tally, crawler.settings.get("TPLSPIDER_FAIL"))
+
+
+def status_of(tally: Tally, fail: object) -> int:
+    """The exit status for what is told in full; *fail* is TPLSPIDER_FAIL."""
     if tally.lost or not tally.is_finished or tally.has(BAD_INPUT) or tally.has(LOST_BEFORE):
         return LOST
-    fail = crawler.settings.get("TPLSPIDER_FAIL")
     partial = tally.partial or tally.earlier[PARTIAL]
     unusable = tally.unusable or tally.earlier.keys() - {COMPLETE, PARTIAL}
     if (fail and unusable) or (fail == "incomplete" and partial):

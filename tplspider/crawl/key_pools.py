@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
@@ -56,7 +57,7 @@ class KeyPools:
         if session.phase != phase:
             return False
         if found and found.evidence:
-            self._found[session.search_id] = found
+            self._found[session.search_id] = replace(found, method=POOL)
             session.stop(POOL)
         return True
 

@@ -16,6 +16,7 @@ from tplspider.crawl.outputs.feeds import is_asked_for
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.crawl.outputs.save_html import save_html
 from tplspider.crawl.tally import tally_of
+from tplspider.extraction.extractors import with_evidence
 from tplspider.extraction.workers import (
     ExtractionError,
     ExtractionWorkers,
@@ -235,15 +236,7 @@ class PageOutput:
         compared = counted(min(len(others), most), "page")
         logger.log(self._level, "Comparing %s with %s", key.url, compared)
         found = await workers.extract(key, others, seconds=seconds, most=most)
-        if found and found.members and not found.evidence:
-            # Of an extractor that gives nothing but a template.
-            found = replace(
-                found,
-                evidence=len(found.members),
-                main_text=found.content_text,
-                main_html=found.content_html,
-                main_markdown=found.content_markdown,
-            )
+        found = found and with_evidence(found)
         if found and found.evidence:
             share = 100 * found.template_share
             logger.log(self._level, "The template is %.0f%% of %s", share, key.url)

@@ -17,7 +17,7 @@ from tplspider.pools.pool import page_site
 from tplspider.search.ends import POOL
 from tplspider.web.addresses import identity
 from tplspider.web.answers import BAD_INPUT, CRASHED, NO_LINKS
-from tplspider.web.safe_text import storable
+from tplspider.web.safe_text import storable_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ class CleanTextPipeline:
         if isinstance(item, OURS):
             adapter = ItemAdapter(item)
             for name, value in adapter.items():
-                adapter[name] = _clean(value)
+                adapter[name] = storable_value(value)
         return item
 
 
@@ -149,13 +149,3 @@ def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:
 
 def _similarity_fault(similarity: float) -> str:
     return "" if 0 <= similarity <= 1 else f"similarity={similarity} is not from 0 to 1"
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [_clean(entry) for entry in value]
-    if isinstance(value, dict):
-        return {key: _clean(entry) for key, entry in value.items()}
-    return value

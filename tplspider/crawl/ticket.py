@@ -61,3 +61,11 @@ def is_expected(ticket: Ticket, open_sessions: Mapping[str, SearchSession]) -> b
     """
     session = ticket.session
     return open_sessions.get(session.search_id) is session and ticket.rank in session.awaited
+
+
+def asked_address(ticket: Ticket) -> str:
+    """The address that was asked for first, with a ticket that is expected."""
+    session = ticket.session
+    visits = [*(session.search.pending if session.search else ()), session.witness]
+    links = [visit.link.url for visit in visits if visit and visit.rank == ticket.rank]
+    return links[0] if links else session.url

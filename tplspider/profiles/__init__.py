@@ -74,6 +74,19 @@ def apply_default_outside_projects(settings: Settings) -> None:
         settings.setmodule(f"{__name__}.default", priority="project")
 
 
+def answer_by_command(settings: Settings) -> None:
+    """Turn settings to what a command needs that shows the answers itself, in whatever project.
+
+    Where there is none, the default profile makes one. Answers are not for the pipelines and feeds
+    of a project that is not ours, and the log is for what goes wrong, unless told otherwise.
+    """
+    apply_default_outside_projects(settings)
+    # Above the project's settings, below what -s says on the command line.
+    if not is_own_project(settings):
+        settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
+    settings.set("LOG_LEVEL", "WARNING", priority=30)
+
+
 def leave_project(settings: Settings) -> None:
     """Put the default profile in the place of a project's settings, unless the project is ours."""
     if not is_own_project(settings):

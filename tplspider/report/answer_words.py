@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 _HIGH_SIMILARITY = 0.5
 _SURE, _FAIRLY, _DOUBTFUL, _NOT_SURE = "quite sure", "fairly sure", "doubtful", "not sure"
 _LIKELY = {_SURE: "very likely", _FAIRLY: "probably"}
+_SHUTDOWN = "shutdown"  # Scrapy's word for Ctrl-C and signals
 _ENDS = {
     LINKS_EXHAUSTED: "all links of the key page were tried",
     MAX_LOADS: "the budget of page loads is spent",
     MAX_SECONDS: "the time is up",
-    CANCELLED: "a program has ended the search",
+    CANCELLED: "the search was cancelled",
+    _SHUTDOWN: "it was stopped from outside before its end",
 }
 # A smaller n would not help: whatever it could find is the answer already.
 _TRY = {
@@ -92,7 +94,8 @@ def _headline(summary: CandidateSearch) -> str:
     if by_pool(summary):
         return "The page was compared with pages of its site that were saved before"
     if not size:
-        return "No other page was found"
+        early = {CANCELLED: "Cancelled", _SHUTDOWN: "Stopped"}.get(summary.reason)
+        return f"{early} before another page was found" if early else "No other page was found"
     if not summary.complete:
         return f"{counted(size, 'page')} instead of {wanted} {'was' if size == 1 else 'were'} found"
     if size == 1:

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 KEY = 0  # the key page, where others have their rank
 _ID = re.compile(r"[0-9a-f]{16}")
 _LARGEST = 2**53  # no count of anything is larger
-_COUNTS = "requested_size cs_size loads links wasted witness_loads shared".split()
-_OPTIONAL = (
-    "key_html",
-    "main_markdown",
-    "content_markdown",
-)  # of templates that were made for no report
+_COUNTS = "requested_size cs_size loads links wasted witness_loads shared not_archived".split()
+_OPTIONAL = {
+    # Of templates that were made for no report.
+    **dict.fromkeys(("key_html", "main_markdown", "content_markdown"), ""),
+    # Of feeds that are older than the field.
+    "not_archived": 0,
+    "method": "search",
+}
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def _item(item_class: type[Any], value: Any, name: str) -> Any:
     if not isinstance(value, Mapping):
         raise ValueError(f"{name} is not an object with fields")  # noqa: TRY004 - bad data
     value = dict(value)
-    for optional in _OPTIONAL:
-        value.setdefault(optional, "")
+    for optional, default in _OPTIONAL.items():
+        value.setdefault(optional, default)
     hints = get_type_hints(item_class)
     names = [field.name for field in fields(item_class)]
     check_fields(value, {field: hints[field] for field in names}, name)

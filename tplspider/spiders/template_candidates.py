@@ -21,6 +21,7 @@ from tplspider.crawl.requests import empty_request, key_page_request, link_reque
 from tplspider.crawl.responses import web_page
 from tplspider.crawl.ticket import Ticket, expected_ticket, is_expected
 from tplspider.crawl.vanished import TicketOffice
+from tplspider.crawl.warc.recorder import tell
 from tplspider.web.answers import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
@@ -116,17 +117,16 @@ class TemplateCandidatesSpider(Spider):
     async def request_failed(self, failure: Failure) -> Outputs:
         """Tell the session why a link, or the key page, gave no page."""
         request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-        ticket = expected_ticket(request, self.sessions)
-        if ticket:
+        if ticket := expected_ticket(request, self.sessions):
             answer = answer_of(failure.value, ticket, allow_private=self.config.allow_private)
-            ticket.session.tell(ticket.rank, answer, request.url)
+            tell(self.crawler, ticket, answer, request.url, failure.value)
             async for output in self.go_on(ticket):
                 yield output
 
     async def account_for(self, _: Response | Failure, ticket: Ticket, answer: NoPage) -> Outputs:
         """Tell the session of a request that was not made, or has vanished."""
         if is_expected(ticket, self.sessions):
-            ticket.session.tell(ticket.rank, answer)
+            tell(self.crawler, ticket, answer)
             async for output in self.go_on(ticket):
                 yield output
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
 from tplspider.search.wording import counted
@@ -32,6 +33,7 @@ _NOT_YET = ListLine(0, {}, None)
 _READ_AT_ONCE = 100  # lines, before others have their turn in the event loop
 # Looking for another host goes on beside the searches, and must not slow them down.
 _PARKED_AT_ONCE, _PAUSE = 20, 0.005
+_SAME = "="  # before the id of a search that lines wait for: no host has such a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,9 @@ class Batch:
             if isinstance(line, Unsearched):
                 await answer_unsearched(line)
                 continue
+            if isinstance(self._lines, Inputs) and self._lines.is_unwanted(line):
+                await asyncio.sleep(0)
+                continue
             try:
                 page = key_page_of_line(line, self._options)
             except ValueError as error:
@@ -177,10 +182,15 @@ class Batch:
         """A line that waited for what is free now."""
         while self._freed:
             key = self._freed[0]
-            if self._admission.has_room(key) and (record := self._journal.unpark(key)):
+            if self._is_free(key) and (record := self._journal.unpark(key)):
                 return ListLine.from_json(record)
             self._freed.popleft()
         return None
+
+    def _is_free(self, key: str) -> bool:
+        # One of those that waited may have begun the same search once more: the others still wait.
+        is_open = key.startswith(_SAME) and key.removeprefix(_SAME) in self._admission
+        return not is_open and self._admission.has_room(key)
 
     async def _suspects(
         self, answer_unsearched: Callable[[Unsearched], Awaitable[None]]
@@ -215,5 +225,5 @@ class Batch:
 
 
 def _same(search_id: str) -> str:
-    """What lines wait for that ask for a search that is open: no host has such a name."""
-    return f"={search_id}"
+    """What lines wait for that ask for a search that is open."""
+    return f"{_SAME}{search_id}"

@@ -24,12 +24,18 @@ class Inputs:
 
     They are taken as they are needed, also from what never ends. When taking one fails, there are
     no more, and *fault* says why. *untaken* tells how many answers wait for the program; whoever
-    takes one calls *taken*.
+    takes one calls *taken*. With *anew*, a search that was made before is made once more, and all
+    that comes is taken at once, to wait on disk for its host.
     """
 
-    def __init__(self, source: Source, untaken: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, source: Source, untaken: Callable[[], int] = lambda: 0, *, anew: bool = False
+    ) -> None:
         self.untaken = untaken
+        self.anew = anew
         self.taken: Callable[[], object] = lambda: None
+        # Asked of a line whose turn has come: one that the program wants no more has no answer.
+        self.is_unwanted: Callable[[ListLine], bool] = lambda _: False
         self.fault: Exception | None = None
         self.number = 0  # of inputs taken so far
         self._own: dict[int, dict[str, Any]] = {}  # the program's own fields, of those unanswered

@@ -50,7 +50,8 @@ def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     folder = job_folder(settings, queue=arguments.queue)
     _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
-    kind = ForgetfulJournal if arguments.queue else Journal
+    is_anew = arguments.queue or getattr(getattr(spider, "inputs", None), "anew", False)
+    kind = ForgetfulJournal if is_anew else Journal
     journal = kind.open(folder, sync=Config.of(settings).sync)
     if folder:
         journal.bind(_description(arguments, plan))
@@ -106,7 +107,7 @@ def _keep_from_scrapy(settings: BaseSettings) -> None:
 
 def _description(arguments: Arguments, plan: OutputPlan) -> dict[str, str]:
     """What must be the same when a crawl goes on."""
-    outputs = ("summary", "template", "save_html", "report", "credentials")
+    outputs = ("summary", "template", "save_html", "report", "warc", "credentials")
     given = {name: value for name, value in asdict(arguments).items() if name not in outputs}
     if arguments.urls:
         given["urls"] = os.path.realpath(arguments.urls)

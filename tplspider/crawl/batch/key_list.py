@@ -86,6 +86,8 @@ class KeyList:
             raise ValueError(f"{self.label}: {error}") from None
         if first is None:
             raise ValueError(f"{self.label}: no address in it")
+        if first.text.startswith("WARC/"):
+            raise ValueError(f"{self.label}: this is a WARC file: scrapy archive searches in it")
         if first.fault and first.fault == self._source.raws.broken:
             raise ValueError(f"{self.label}: {first.fault}")
         self._lines = chain([first], self._lines)

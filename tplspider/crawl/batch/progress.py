@@ -113,6 +113,8 @@ class _Report:
             places.append(("pages", folder))
         if report := self._spider.searches.job.plan.report:
             places.append(("reports", str(report.page)))
+        if archive := self._spider.searches.job.plan.archive:
+            places.append(("archive", str(archive.path)))
         end = End(
             self._tally,
             self._pace.elapsed,

@@ -20,10 +20,8 @@ from tplspider.crawl.scrapy_private import close_spider, lead_output_through, pr
 from tplspider.crawl.tally import LOST, outcome_of, tally_of
 from tplspider.crawl.ticket import ticket_for
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.answer import candidates
-from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.hints import HTTPS_ASSUMED, NO_EVIDENCE, joined
-from tplspider.web.answers import CONNECTION, DNS, TIMEOUT
+from tplspider.search.answer import candidates, unanswered
+from tplspider.search.hints import NO_EVIDENCE, joined, scheme_hint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
-
-_NOBODY_THERE = (CONNECTION, DNS, TIMEOUT)
 
 Item = TemplateCandidate | PageTemplate | CandidateSearch
 
@@ -101,11 +97,12 @@ class ResultDesk:
         await self._turn.acquire()
         alone = any(not template.evidence for template in templates)
         shared = self._crawler.get_downloader_middleware(SharedAnswers)
-        assumed = end.key_outcome in _NOBODY_THERE and "//" not in page.requested_url
+        assumed = scheme_hint(end.key_outcome, page.requested_url)
         end = replace(
             end,
-            hint=joined(end.hint, NO_EVIDENCE if alone else "", HTTPS_ASSUMED if assumed else ""),
+            hint=joined(end.hint, NO_EVIDENCE if alone else "", assumed),
             shared=shared.counts[session.search_id] if shared else 0,
+            method=templates[0].method if templates else end.method,
         )
         self._given = session, page, None
         for candidate in candidates(session):
@@ -162,20 +159,13 @@ class ResultDesk:
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
-        end = CandidateSearch(
-            key_url="",
-            requested_size=0,
-            cs_size=0,
-            complete=False,
-            reason=KEY_PAGE_UNUSABLE,
-            key_outcome=line.outcome,
-            loads=0,
-            links=0,
-            hint=line.why,
-            search_id=line.search_id,
-            requested_url=masked(str(line.line.values.get("url") or line.line.text)),
+        end = unanswered(
+            masked(str(line.line.values.get("url") or line.line.text)),
+            line.outcome,
+            line.why,
+            line.search_id,
             line=line.line.number or None,
-            input=line.line.input,
+            own=line.line.input,
         )
         logger.warning("%s (%s): %s", line.label, line.outcome, line.why)
         async with self._turn:

@@ -105,7 +105,7 @@ class Searches:
             lines = inputs
             admission = Admission(config.searches, untaken=inputs.untaken)
             inputs.taken = admission.wake
-            look_ahead = config.searches  # no more is taken from a program than there is use for
+            look_ahead = LOOK_AHEAD if inputs.anew else config.searches  # as there is use for it
         elif arguments.url:
             lines = [_one_line(arguments, spider.requested_url)]
         else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Key = tuple[str, bytes]
 
+SHARED = "shared"  # the flag of a response that another search has asked for
 _OLDEST = 600  # seconds: a long list is not to be answered by what a site was in the morning
 _HEAD = 2048  # bytes, about, of what an answer is beside its body
 # Hosts whose answers stay although no search is open: the next line may be one of theirs.
@@ -98,7 +99,8 @@ class SharedAnswers:
         if answer and monotonic() - answer.came <= _OLDEST:
             self._answers.move_to_end(key)
             self.counts[ticket.session.search_id] += 1
-            return answer.response.replace(request=request)
+            flags = [*answer.response.flags, SHARED]
+            return answer.response.replace(request=request, flags=flags)
         task = asyncio.current_task()
         if task:
             # Whatever becomes of it, those who wait for it go on when the task is over.

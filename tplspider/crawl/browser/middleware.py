@@ -25,6 +25,7 @@ from tplspider.crawl.browser.chromium import Chromium
 from tplspider.crawl.responses import web_page
 from tplspider.crawl.scrapy_private import download_without_pause
 from tplspider.crawl.ticket import META_KEY, PART_KEY, ticket_of
+from tplspider.crawl.warc.recorder import CrawlArchive
 from tplspider.web.html import find_all, visible_text
 from tplspider.web.page import fingerprint
 from tplspider.web.page_faults import page_fault
@@ -113,7 +114,11 @@ class BrowserMiddleware:
             self._count("failed")
             return response
         self._count("rendered")
-        return rendered if gain else response
+        if not gain:
+            return response
+        if archive := self.crawler.get_downloader_middleware(CrawlArchive):
+            await archive.keep_rendered(request, rendered)
+        return rendered
 
     async def load(self, ticket: Ticket, wanted: Subresource, page: Response) -> Response:
         """Load what *page* asks for, through all middlewares but with no pause in between."""

@@ -14,6 +14,7 @@ class ForgetfulJournal(Journal):
     """A temporary journal that remembers no answers: a worker may run for months.
 
     The same key page may be in the queue again, for another attempt say, and is searched again.
+    So it is for the page of ``scrapy ui``, where the same search again is a new run.
     """
 
     def is_done(self, line: int, mark: bytes) -> bool:  # noqa: ARG002 - as in a journal

@@ -64,6 +64,7 @@ class Link:
         )
         self._scripts: dict[str, Any] = {}
         self._is_away = False
+        self._answers = 0  # to all calls: while they come, Redis is there
 
     @classmethod
     async def open(cls, address: QueueAddress, patience: float) -> Self:
@@ -103,15 +104,18 @@ class Link:
 
     async def call(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """The answer to a command, which is sent again while Redis is away."""
-        faults, began, pause = self._faults, monotonic(), 0.0
+        faults, began, pause, answers = self._faults, monotonic(), 0.0, -1
         while True:
             try:
                 answer = await command()
             except (faults.RedisError, OSError) as error:
                 if not self._is_absence(error):
                     raise self._fault(error) from None
-                if pause:  # the first time, only this connection may be gone
+                # The first time, and where others were answered since, only this connection may
+                # be gone: calls that wait side by side do not learn at once that Redis is back.
+                if answers == self._answers:
                     self._say_away(error)
+                answers = self._answers
                 if monotonic() - began > self.patience:
                     raise QueueLostError(
                         f"the queue at {self._address} has been away for"
@@ -120,6 +124,7 @@ class Link:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause or _FIRST_PAUSE, _LONGEST_PAUSE)
             else:
+                self._answers += 1
                 if self._is_away:
                     self._is_away = False
                     logger.info("The queue is back")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from scrapy.exporters import BaseItemExporter
     from scrapy.settings import BaseSettings
 
-_OURS = {"csv": CandidateCsvItemExporter, "xml": CandidateXmlItemExporter}
-_GROWING = ("jl", "jsonl", "jsonlines", "csv")
+OURS = {"csv": CandidateCsvItemExporter, "xml": CandidateXmlItemExporter}
+GROWING = ("jl", "jsonl", "jsonlines", "csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def result_feeds(
     ]
     feeds.sort(key=lambda feed: [*kinds.values()].index(feed.kind))
     for feed in feeds:
-        if growing and feed.format not in _GROWING:
+        if growing and feed.format not in GROWING:
             raise ValueError(
                 f"{feed.label}: a file of this kind cannot be added to: make it .jl or .csv,"
                 " or give --final"
@@ -92,7 +92,7 @@ def _feed(option: str, name: str, kind: type, settings: BaseSettings) -> ResultF
     if path.exists() and not path.is_file():
         raise ValueError(f"{label}: it is not a plain file")
     theirs = settings.getdict("FEED_EXPORTERS").get(ending)
-    exporter = theirs or _OURS.get(ending) or settings.getwithbase("FEED_EXPORTERS")[ending]
+    exporter = theirs or OURS.get(ending) or settings.getwithbase("FEED_EXPORTERS")[ending]
     return ResultFeed(label, path, kind, ending, load_object(exporter))
 
 

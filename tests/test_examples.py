@@ -1,0 +1,29 @@
+"""The examples in docstrings. Only modules that have some are looked at; pytest looks at all."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+from tests.support.crawls import PROJECT
+
+# Those of the room for Spark, which need not be installed, are in test_spark_parts.py.
+MODULES = [
+    ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+    for folder in ("tplspider", "tests/support")
+    for path in sorted((PROJECT / folder).rglob("*.py"))
+    if "spark" not in path.parts and "\n    >>> " in path.read_text("utf-8")
+]
+
+
+def test_there_are_some() -> None:
+    assert len(MODULES) > 30
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
+    assert found.attempted
+    assert not found.failed  # what they are is printed

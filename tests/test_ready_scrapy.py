@@ -1,0 +1,64 @@
+"""The way most tests start ``scrapy`` is as good as ``python -m scrapy``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.ready_scrapy import scrapy_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Tells all that is its own, and what of ours was there before it.
+TELL = """
+import os, sys
+ours = [name for name in sys.modules if name.partition(".")[0] in ("tplspider", "settings")]
+given = sys.stdin.read() if not sys.stdin.closed else None
+print(__name__, sys.argv, os.getcwd(), sys.path[0], os.environ["OF"], ours, given, flush=True)
+print(sys.modules["__main__"].__spec__.name, flush=True)
+print("ä", file=sys.stderr)
+"""
+ENDS = {"status": "sys.exit(7)", "signal": "os.kill(os.getpid(), 9)", "fault": "raise SystemError"}
+
+
+@pytest.mark.crawl
+@pytest.mark.parametrize(
+    "end", [pytest.param("status", marks=pytest.mark.quick), "signal", "fault"]
+)
+def test_it_is_python_m_scrapy(tmp_path: Path, end: str) -> None:
+    (tmp_path / "tell.py").write_text(TELL + ENDS[end])
+    env = {**os.environ, "OF": "this test"}
+    known, found = (
+        subprocess.run(
+            [*command, "runspider", "tell.py", "-sX=a b"],
+            cwd=tmp_path,
+            env=env,
+            input="some words",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        for command in ([sys.executable, "-m", "scrapy"], scrapy_command(env))
+    )
+    assert f"{tmp_path}" in known.stdout
+    assert "this test [] some words\nscrapy.__main__\n" in known.stdout
+    assert found.stdout == known.stdout
+    assert found.returncode == known.returncode
+    assert found.stderr.splitlines()[-1] == known.stderr.splitlines()[-1]
+
+
+@pytest.mark.crawl
+def test_whoever_is_killed_leaves_no_crawl_behind(tmp_path: Path) -> None:
+    (tmp_path / "wait.py").write_text("import time; print('here', flush=True); time.sleep(600)")
+    command = [*scrapy_command(os.environ), "runspider", "wait.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"here\n"
+        process.kill()
+        assert process.stdout.read() == b""  # closed when the crawl has ended

@@ -1,0 +1,54 @@
+"""Commands that work until they are done or ended, and the exit status for it.
+
+Ctrl-C and SIGTERM end them: what was written by then stays, in good form, and the exit status tells
+that it is not all.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, TypeVar
+
+from tplspider.crawl.exit_status import LOST
+from tplspider.crawl.fleet.interrupted import run_until_interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from tplspider.crawl.strip.progress import StripProgress
+
+T = TypeVar("T")
+
+
+def run_until_ended(
+    work: Callable[[], int],
+    progress: StripProgress,
+    how_far: Callable[[], str],
+    *,
+    command: str,
+    units: str,
+    faults: tuple[type[Exception], ...],
+) -> int:
+    """Do the *work* of a command, and give the exit status; what ends it early is told in a line.
+
+    *faults* are those of its outputs. *how_far* tells what is written by then.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return work()
+    except faults as error:
+        progress.tell(f"scrapy {command}: {error}; {how_far()}")
+    except BrokenPipeError:  # whoever reads the rows has enough
+        return 0
+    except KeyboardInterrupt:
+        progress.tell(f"scrapy {command}: ended before all {units} were done: {how_far()}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        progress.close()
+    return LOST
+
+
+def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
+    """What *work* gives; KeyboardInterrupt if Ctrl-C or SIGTERM ended it."""
+    return run_until_interrupted(work, (signal.SIGINT, signal.SIGTERM))
