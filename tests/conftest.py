@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 def pytest_configure(config: pytest.Config) -> None:
     keep_bytecode(config)  # before workers of pytest start
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A shell starts it like that in the background, and crawls would not take notice of Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # pytest compiles all of it, unless there is bytecode.
     import hypothesis  # noqa: PLC0415
 

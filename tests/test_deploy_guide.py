@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.guide_readers import a_readers_variables, furnish
+from tests.support.guide_readers import a_readers_variables, furnish, press_ctrl_c
 from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
@@ -107,11 +105,9 @@ class Reader:
         self.server.wait_until_up(self.process, log)
 
     def stop(self) -> None:
-        """Ctrl-C, which all programs in a terminal get."""
         if self.process:
-            os.killpg(self.process.pid, signal.SIGINT)
-            self.process.wait(60)
-            self.process = None
+            stopped, self.process = self.process, None
+            press_ctrl_c(stopped)
 
 
 def with_our_addresses(line: str, clone: Path, server: Scrapyd, site: FixtureServer) -> str:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -18,7 +16,7 @@ import pytest
 import redis
 
 from tests.support.crawls import PROJECT
-from tests.support.guide_readers import a_readers_variables, furnish
+from tests.support.guide_readers import a_readers_variables, furnish, press_ctrl_c
 from tests.support.redis_server import needs_redis, redis_server
 from tests.support.scrapyd_server import (
     FAST,
@@ -125,10 +123,8 @@ class Reader:
                 node.wait(job)
 
     def stop(self) -> None:
-        """Ctrl-C, which all programs in a terminal get."""
-        for process in self.running:
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(60)
+        while self.running:
+            press_ctrl_c(self.running.pop(0))
 
 
 def _with_fast(line: str) -> str:

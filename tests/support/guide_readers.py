@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -46,3 +48,14 @@ def a_readers_variables(home: Path) -> dict[str, str]:
     for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
         variables.pop(name, None)
     return {**variables, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def press_ctrl_c(process: subprocess.Popen[bytes]) -> None:
+    """Ctrl-C, which all programs in a terminal get; none is left running that does not mind it."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
