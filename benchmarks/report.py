@@ -52,7 +52,7 @@ def run() -> bool:
 
 def _open(*paths: Path) -> list[float]:
     """The shortest time in which Chromium opens each of some files, and lays it out."""
-    from tests.support.opened_pages import chromium  # noqa: PLC0415 - playwright may be missing
+    from tests.support.opened_pages import chromium  # playwright may be missing
 
     times = [float("inf")] * len(paths)
     with chromium() as browser:

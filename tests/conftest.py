@@ -26,9 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell starts it like that in the background, and crawls would not take notice of Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # pytest compiles all of it, unless there is bytecode.
-    import hypothesis  # noqa: PLC0415
+    import hypothesis
 
-    from tests.support.examples import how_many  # noqa: PLC0415
+    from tests.support.examples import how_many
 
     # No test fails because a machine is slow.
     hypothesis.settings.register_profile(
@@ -84,8 +84,8 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
 def browser() -> Iterator[Browser]:
     """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
-    from tests.support.browser_profile import CHROMIUM  # noqa: PLC0415 - as said
-    from tests.support.opened_pages import chromium  # noqa: PLC0415 - as said
+    from tests.support.browser_profile import CHROMIUM
+    from tests.support.opened_pages import chromium
 
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")

@@ -135,7 +135,7 @@ def spark(one_spark: OneSpark) -> None:
 
 
 def search(*words: object) -> int:
-    from tplspider.spark.search_job import main  # noqa: PLC0415 - as above
+    from tplspider.spark.search_job import main
 
     return main([str(word) for word in words])
 
@@ -172,10 +172,10 @@ def test_a_list_gives_the_rows_of_one_machine(
 def test_some_of_each_host_by_a_columnar_index(
     archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    from pyarrow import parquet  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    from tplspider.sources.warc_extra import ArchiveIterator, WarcRecordType  # noqa: PLC0415
+    from tplspider.sources.warc_extra import ArchiveIterator, WarcRecordType
 
     rows = []
     for path in archive.files:
@@ -230,11 +230,11 @@ def test_some_of_each_host_by_a_columnar_index(
 def test_records_that_cannot_be_fetched_are_told_and_settings_are_given_back(
     archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    from pyarrow import parquet  # noqa: PLC0415 - as above
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+    import pyarrow as pa
+    from pyarrow import parquet
+    from pyspark.sql import SparkSession
 
-    from tplspider.spark.strip_job import main  # noqa: PLC0415 - as above
+    from tplspider.spark.strip_job import main
 
     place = {"warc_record_offset": 0, "warc_record_length": 9}
     good = {"url": f"{DATED}/", "warc_filename": archive.files[0].name, **place}
@@ -265,9 +265,9 @@ def test_records_that_cannot_be_fetched_are_told_and_settings_are_given_back(
 
 @pytest.mark.usefixtures("spark")
 def test_every_page_is_stripped_as_on_one_machine(archive: Archive, tmp_path: Path) -> None:
-    from pyarrow import parquet  # noqa: PLC0415 - as above
+    from pyarrow import parquet
 
-    from tplspider.spark.strip_job import main  # noqa: PLC0415 - as above
+    from tplspider.spark.strip_job import main
 
     run_scrapy("strip", *map(str, archive.files), "-O", str(tmp_path / "pages.jl"), folder=tmp_path)
     expected = []
@@ -390,7 +390,7 @@ def test_spark_submit_has_no_standard_input(
 
 @pytest.mark.usefixtures("spark")
 def test_somebody_elses_spark_is_known_in_all_threads() -> None:
-    from tplspider.spark.session import start_spark  # noqa: PLC0415 - as above
+    from tplspider.spark.session import start_spark
 
     with ThreadPoolExecutor(1) as other:
         _, is_new = other.submit(start_spark, "a job").result()
@@ -399,10 +399,10 @@ def test_somebody_elses_spark_is_known_in_all_threads() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_rows_are_dealt_out_in_one_order() -> None:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as sql
 
-    from tplspider.spark.tables import in_order  # noqa: PLC0415 - as above
+    from tplspider.spark.tables import in_order
 
     rows = SparkSession.builder.getOrCreate().range(30).withColumn("odd", sql.col("id") % 2)
     listed = in_order(sql.col("id")).alias("all")
@@ -416,10 +416,10 @@ def test_rows_are_dealt_out_in_one_order() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_java_that_ends_leaves_the_tables_that_were_written(tmp_path: Path) -> None:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+    from pyspark.sql import SparkSession
 
-    from tplspider.spark.job_arguments import job_parser  # noqa: PLC0415 - as above
-    from tplspider.spark.tables import OutputFolder  # noqa: PLC0415 - as above
+    from tplspider.spark.job_arguments import job_parser
+    from tplspider.spark.tables import OutputFolder
 
     session = SparkSession.builder.getOrCreate()
     arguments = job_parser("", "").parse_args(["in", "out"])

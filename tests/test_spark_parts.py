@@ -211,10 +211,10 @@ def test_signals_end_a_job_in_order_and_are_given_back(by: signal.Signals) -> No
 
 def captured(path: Path) -> list[dict[str, Any]]:
     """The captures of a file, as workers are given them."""
-    import pyarrow as pa  # noqa: PLC0415 - it may not be there
+    import pyarrow as pa  # it may not be there
 
-    from tplspider.spark.capturing import FileCaptures  # noqa: PLC0415 - as above
-    from tplspider.spark.table_columns import PLACE_NAMES  # noqa: PLC0415 - as above
+    from tplspider.spark.capturing import FileCaptures
+    from tplspider.spark.table_columns import PLACE_NAMES
 
     work = FileCaptures(SimpleNamespace(value=[str(path)]), "", None)
     rows = [
@@ -227,7 +227,7 @@ def captured(path: Path) -> list[dict[str, Any]]:
 
 def made_by(work: Any, columns: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What a worker makes of some rows."""
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
     batches = iter([pa.RecordBatch.from_pylist(rows, schema=columns)])
     return [row for batch in work.table(batches) for row in batch.to_pylist()]
@@ -235,12 +235,12 @@ def made_by(work: Any, columns: Any, rows: list[dict[str, Any]]) -> list[dict[st
 
 def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
-    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow as pa
 
-    from tplspider.search.options import SearchOptions  # noqa: PLC0415 - as above
-    from tplspider.spark.key_pages import HostKeys  # noqa: PLC0415 - as above
-    from tplspider.spark.strip_pages import PageStrips, PoolDraws  # noqa: PLC0415 - as above
-    from tplspider.spark.table_columns import DRAWN, PLACE  # noqa: PLC0415 - as above
+    from tplspider.search.options import SearchOptions
+    from tplspider.spark.key_pages import HostKeys
+    from tplspider.spark.strip_pages import PageStrips, PoolDraws
+    from tplspider.spark.table_columns import DRAWN, PLACE
 
     path = tmp_path / "a.warc.gz"
     path.write_bytes(
@@ -282,11 +282,11 @@ def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
 
 def test_a_key_page_that_cannot_be_fetched_says_why(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
-    from tplspider.extraction.archive_search import ArchiveWork  # noqa: PLC0415 - as above
-    from tplspider.search.options import SearchLimits  # noqa: PLC0415 - as above
-    from tplspider.spark.key_pages import asking_row  # noqa: PLC0415 - as above
-    from tplspider.spark.searching import KeyJob, KeyLine, SearchAttempts  # noqa: PLC0415
-    from tplspider.spark.table_columns import LOOKED_UP  # noqa: PLC0415 - as above
+    from tplspider.extraction.archive_search import ArchiveWork
+    from tplspider.search.options import SearchLimits
+    from tplspider.spark.key_pages import asking_row
+    from tplspider.spark.searching import KeyJob, KeyLine, SearchAttempts
+    from tplspider.spark.table_columns import LOOKED_UP
 
     path, url = tmp_path / "a.warc.gz", "http://a.test/a"
     told = {"Content_Type": "application/http"}
@@ -306,7 +306,7 @@ def test_a_key_page_that_cannot_be_fetched_says_why(tmp_path: Path) -> None:
 
 def test_large_rows_go_out_by_themselves() -> None:
     pa = pytest.importorskip("pyarrow")
-    from tplspider.spark.table_columns import batches_of  # noqa: PLC0415 - as above
+    from tplspider.spark.table_columns import batches_of
 
     rows = [{"texts": ["x" * 50]} for _ in range(6)]
     columns = pa.schema({"texts": pa.list_(pa.string())})

@@ -31,7 +31,7 @@ search_settled = object()
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:
     """The signal that tells of an event, and what it is sent with."""
-    from tplspider.search import events  # noqa: PLC0415 - those who only connect to signals do not need them
+    from tplspider.search import events  # those who only connect to signals do not need them
 
     with_search = {"session": event.session, "search": event.session.search}
     match event:

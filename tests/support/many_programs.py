@@ -60,11 +60,11 @@ def run(main: Any, reactor: bool) -> None:  # noqa: FBT001 - of programs
     if not reactor:
         asyncio.run(main(given))
         return
-    from scrapy.utils.reactor import install_reactor  # noqa: PLC0415 - only here
+    from scrapy.utils.reactor import install_reactor  # only here
 
     install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-    from twisted.internet.defer import Deferred  # noqa: PLC0415 - likewise
-    from twisted.internet.task import react  # noqa: PLC0415 - likewise
+    from twisted.internet.defer import Deferred
+    from twisted.internet.task import react
 
     def start(_: object) -> Deferred[Any]:
         coroutine: Coroutine[Any, Any, Any] = main(given)

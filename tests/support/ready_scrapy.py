@@ -74,8 +74,8 @@ def _waiting(starting: tuple[tuple[str, str], ...]) -> str:
 
 def _libraries() -> Iterator[str]:
     """The modules that a crawl imports, without those of this project and without a reactor."""
-    import scrapy.commands  # noqa: PLC0415 - in the process that waits
-    from scrapy.settings import default_settings  # noqa: PLC0415 - likewise
+    import scrapy.commands  # in the process that waits
+    from scrapy.settings import default_settings
 
     yield from (
         f"scrapy.commands.{found.name}" for found in pkgutil.iter_modules(scrapy.commands.__path__)

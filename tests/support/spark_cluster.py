@@ -67,7 +67,7 @@ class OneSpark:
         self, master: str = "local[2,4]", python: str = sys.executable, **variables: str
     ) -> None:
         """Have this Spark, and no other; *variables* are for the environment of executors."""
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - it may not be there
+        from pyspark.sql import SparkSession  # it may not be there
 
         if self._asked == (master, python):
             return
@@ -82,7 +82,7 @@ class OneSpark:
 
     def stop(self) -> None:
         """Have none."""
-        from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - as above
+        from pyspark.find_spark_home import _find_spark_home
 
         if self._session:
             name = self._session.sparkContext.applicationId

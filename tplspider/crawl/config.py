@@ -118,7 +118,7 @@ def _markdown(settings: BaseSettings) -> bool:
     wanted = boolean(settings, "TPLSPIDER_MARKDOWN", default=Config.markdown)
     if wanted:
         # Here and not above, as below.
-        from tplspider.template.markdown import (  # noqa: PLC0415 - as said
+        from tplspider.template.markdown import (
             MarkdownMissingError,
             check_markdown,
         )
@@ -135,7 +135,7 @@ def _extractor(given: Any) -> str:
     if not given:
         return ""
     # Here and not above: what extracts templates is not imported for those who want none.
-    from tplspider.extraction.extractors import extractor_name  # noqa: PLC0415 - as said
+    from tplspider.extraction.extractors import extractor_name
 
     try:
         return extractor_name(given)

@@ -60,6 +60,6 @@ def cookies_of(crawler: Crawler) -> CookiesMiddleware | None:
     """Scrapy's middleware; None if the settings have turned it off."""
     # Not at the top: when it is imported, it looks where it is to get the Public Suffix List from,
     # and that is set by our add-on.
-    from scrapy.downloadermiddlewares.cookies import CookiesMiddleware  # noqa: PLC0415 - as said
+    from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 
     return crawler.get_downloader_middleware(CookiesMiddleware)

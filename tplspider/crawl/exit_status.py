@@ -57,7 +57,7 @@ def refuse(command: str, why: object, settings: BaseSettings) -> NoReturn:
 
     Where the log goes to a file, as on a server, the line is there as well.
     """
-    from tplspider.crawl.harmless_log import harmless  # noqa: PLC0415 - not needed by most commands
+    from tplspider.crawl.harmless_log import harmless  # not needed by most commands
 
     if settings.get("LOG_FILE"):
         logger.error(why)

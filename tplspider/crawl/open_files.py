@@ -10,7 +10,7 @@ _OTHERS = 64  # feeds, pipes, the journal, what the interpreter and the reactor 
 def too_few_files(connections: int) -> str:
     """A warning, when the limit of open files is too low for that many connections, else ''."""
     with suppress(ImportError):  # not on Windows, where it is of no concern
-        from resource import RLIMIT_NOFILE, getrlimit  # noqa: PLC0415 - as said
+        from resource import RLIMIT_NOFILE, getrlimit
 
         limit, _ = getrlimit(RLIMIT_NOFILE)
         needed = connections + _OTHERS

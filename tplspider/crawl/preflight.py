@@ -53,7 +53,7 @@ def check_crawl(
         raise ValueError("urls='-': standard input is closed")
     if arguments.queue:
         # Here and not above: not imported for those who have none.
-        from tplspider.crawl.fleet.check import check_queue  # noqa: PLC0415 - as said
+        from tplspider.crawl.fleet.check import check_queue
 
         check_queue(arguments, in_force)
 

@@ -82,6 +82,6 @@ def _call_soon() -> Callable[..., object]:
                 (loop.call_soon if here else loop.call_soon_threadsafe)(function, *arguments)
 
         return call_soon
-    from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides
+    from twisted.internet import reactor  # it installs one: when, Scrapy decides
 
     return reactor.callFromThread  # type: ignore[no-any-return]  # Twisted's

@@ -43,7 +43,7 @@ def reading_by(workers: int, megabytes: float = MEGABYTES, least: int = WORTH_IT
     def read(
         paths: Sequence[Path], index: Path, cdxj: Sequence[Path], tell: Tell, seen: Seen
     ) -> Readings:
-        from tplspider.sources.warc_archive import one_by_one  # noqa: PLC0415 - as above
+        from tplspider.sources.warc_archive import one_by_one
 
         most = min(workers, len(paths)) if can_start() else 0
         if most < 2 or sum(path.stat().st_size for path in paths) < least:
@@ -92,7 +92,7 @@ def _put(
     seen: Callable[[int], object],
 ) -> None:
     # Here and not above: what reads archives is an extra.
-    from tplspider.sources.warc_index_spool import take_from  # noqa: PLC0415 - as said
+    from tplspider.sources.warc_index_spool import take_from
 
     if isinstance(found, OSError):
         raise found

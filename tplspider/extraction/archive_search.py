@@ -85,8 +85,8 @@ class ArchiveWork:
     def open(self) -> Searcher:
         """The same, for whoever closes it."""
         # Here and not above: what reads archives is an extra.
-        from tplspider.sources.warc import WarcSite  # noqa: PLC0415 - as said
-        from tplspider.sources.warc_index import WarcIndex  # noqa: PLC0415 - as said
+        from tplspider.sources.warc import WarcSite
+        from tplspider.sources.warc_index import WarcIndex
 
         index = WarcIndex(self.index, read_only=True)
         return Searcher(self, WarcSite(index, largest=self.largest, files=self.files))
@@ -205,7 +205,7 @@ class Searcher:
 
 def draw_pool(archive: CapturedSite, site: str) -> Pool:
     """The pool of a site, drawn from all pages that are archived of it."""
-    from tplspider.sources.warc_pools import pages_by_place  # noqa: PLC0415 - as above
+    from tplspider.sources.warc_pools import pages_by_place
 
     pool = Pool()
     for page in pages_by_place(archive, site, READ_FOR_POOL):

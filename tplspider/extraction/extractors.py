@@ -86,11 +86,11 @@ def run_extractor(
     found.key_url = key.url
     if for_report:
         # Here and not above: most crawls do without.
-        from tplspider.report.clean_page import clean_page  # noqa: PLC0415 - as said
+        from tplspider.report.clean_page import clean_page
 
         found.key_html = clean_page(key.html, key.url, not_template=found.not_template)
     if markdown:
-        from tplspider.template.markdown import add_markdown  # noqa: PLC0415 - as said above
+        from tplspider.template.markdown import add_markdown
 
         add_markdown(found, key.html)
     return found

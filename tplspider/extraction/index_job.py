@@ -41,8 +41,8 @@ class IndexWork:
     def start(self) -> Callable[[ReadFile], FileRead | OSError]:
         """What reads one file after the other."""
         # Here and not above: what reads archives is an extra.
-        from tplspider.sources.warc_index_spool import SpooledFile  # noqa: PLC0415 - as said
-        from tplspider.sources.warc_indexing import read_file  # noqa: PLC0415 - as said
+        from tplspider.sources.warc_index_spool import SpooledFile
+        from tplspider.sources.warc_indexing import read_file
 
         gc.set_threshold(_OBJECTS)
 

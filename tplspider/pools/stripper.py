@@ -70,7 +70,7 @@ class Stripper:
         )
         if markdown:
             # Here and not above: what makes it is an extra.
-            from tplspider.template.markdown import (  # noqa: PLC0415 - as said
+            from tplspider.template.markdown import (
                 base_address,
                 to_markdown,
             )

@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 
 def needs_care() -> bool:
     """Whether this task was tried in vain before."""
-    from pyspark import TaskContext  # noqa: PLC0415 - it is there where there are tasks
+    from pyspark import TaskContext  # it is there where there are tasks
 
     context = TaskContext.get()
     return context is not None and int(context.attemptNumber()) >= _TRIES

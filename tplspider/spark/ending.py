@@ -35,7 +35,7 @@ def quiet_end() -> Iterator[None]:
 
 def is_java_gone(error: Exception) -> bool:
     """Whether a call to Java failed as that has ended, or is about to."""
-    from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - it comes with pyspark
+    from py4j.protocol import Py4JNetworkError  # it comes with pyspark
 
     lost = isinstance(error, Py4JNetworkError | ConnectionError | EOFError)
     return lost or "SparkContext was shut down" in str(error)

@@ -115,14 +115,14 @@ def _stop(spark: SparkSession, *, is_done: bool) -> None:
 
 
 def _output(spark: SparkSession, arguments: argparse.Namespace) -> OutputFolder:
-    from tplspider.spark.tables import OutputFolder  # noqa: PLC0415 - as below
+    from tplspider.spark.tables import OutputFolder
 
     return OutputFolder(spark, arguments.output)
 
 
 def _captures(spark: SparkSession, arguments: argparse.Namespace, output: OutputFolder) -> Captures:
     # Here and not above: pyspark may not be installed, which is told in one line.
-    from tplspider.spark.captures import captures_of_files, captures_of_index  # noqa: PLC0415
+    from tplspider.spark.captures import captures_of_files, captures_of_index
 
     if arguments.columnar_index:
         return captures_of_index(spark, arguments.input, output)

@@ -59,7 +59,7 @@ def main(given: list[str] | None = None) -> int:
     if arguments.keys == _STANDARD_INPUT and _BY_SUBMIT in os.environ:
         parser.error("--keys -: spark-submit passes no standard input on: name a file")
     # Here and not above: this part is for the driver alone.
-    from tplspider.spark.key_pages import host_name, list_jobs, search_options  # noqa: PLC0415
+    from tplspider.spark.key_pages import host_name, list_jobs, search_options
 
     try:
         extractor_name(arguments.extractor)
@@ -73,14 +73,14 @@ def main(given: list[str] | None = None) -> int:
 
     def run(spark: SparkSession, captures: Captures) -> bool:
         # Here and not above: pyspark may not be installed, which is told in one line.
-        import pyarrow as pa  # noqa: PLC0415 - as said
-        from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+        import pyarrow as pa
+        from pyspark.sql import functions as sql
 
-        from tplspider.spark.key_pages import asking_row  # noqa: PLC0415 - as above
-        from tplspider.spark.rounds import Rounds  # noqa: PLC0415 - as above
-        from tplspider.spark.searching import SearchAttempts  # noqa: PLC0415 - as above
-        from tplspider.spark.table_columns import ASKED  # noqa: PLC0415 - as above
-        from tplspider.spark.tables import tell_unread  # noqa: PLC0415 - as above
+        from tplspider.spark.key_pages import asking_row
+        from tplspider.spark.rounds import Rounds
+        from tplspider.spark.searching import SearchAttempts
+        from tplspider.spark.table_columns import ASKED
+        from tplspider.spark.tables import tell_unread
 
         if arguments.every:
             asking = _of_each_host(captures, arguments, options, hosts)
@@ -100,7 +100,7 @@ def main(given: list[str] | None = None) -> int:
 
 
 def _work(arguments: argparse.Namespace) -> ArchiveWork:
-    from tplspider.sources.warc import LARGEST  # noqa: PLC0415 - what reads archives is an extra
+    from tplspider.sources.warc import LARGEST  # what reads archives is an extra
 
     return ArchiveWork(
         Path(),
@@ -119,13 +119,13 @@ def _of_each_host(
     options: SearchOptions,
     hosts: list[str],
 ) -> DataFrame:
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import functions as sql
 
-    from tplspider.spark.captures import place  # noqa: PLC0415 - as above
-    from tplspider.spark.key_pages import HostKeys  # noqa: PLC0415 - as above
-    from tplspider.spark.rounds import KEYS  # noqa: PLC0415 - as above
-    from tplspider.spark.table_columns import HOST_KEYS, ddl  # noqa: PLC0415 - as above
-    from tplspider.spark.tables import numbered, spread  # noqa: PLC0415 - as above
+    from tplspider.spark.captures import place
+    from tplspider.spark.key_pages import HostKeys
+    from tplspider.spark.rounds import KEYS
+    from tplspider.spark.table_columns import HOST_KEYS, ddl
+    from tplspider.spark.tables import numbered, spread
 
     pages = captures.first_of_sites(arguments.every)
     if hosts:
@@ -144,7 +144,7 @@ def _of_each_host(
 
 def _check_hosts(captures: Captures, hosts: list[str]) -> None:
     """Tell which hosts have no page; JobError if none has."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import functions as sql
 
     found = captures.pages.where(sql.col("site").isin(hosts)).select("site").distinct().collect()
     there = {row["site"] for row in found}
@@ -156,7 +156,7 @@ def _check_hosts(captures: Captures, hosts: list[str]) -> None:
 
 
 def _tell_account(answers: DataFrame) -> None:
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import functions as sql
 
     rows = answers.select(sql.inline("summary"))
     found = rows.groupBy("complete", "key_outcome").count().collect()

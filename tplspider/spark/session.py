@@ -46,8 +46,8 @@ def tell(line: str) -> None:
 def start_spark(name: str) -> tuple[SparkSession, bool]:
     """Spark, as ``spark-submit`` was told, and whether it is new; JobError if there is none."""
     try:
-        from pyspark import SparkContext  # noqa: PLC0415 - it may not be there
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+        from pyspark import SparkContext  # it may not be there
+        from pyspark.sql import SparkSession
     except ImportError:
         raise JobError(_NO_SPARK) from None
     # Not by the active session: each thread has one of its own.
@@ -73,7 +73,7 @@ def check_workers(spark: SparkSession, modules: Iterable[str], patience: float =
     names = tuple(modules)
 
     def probe(batches: Iterator[Any]) -> Iterator[Any]:
-        import importlib  # noqa: PLC0415 - it is there, where the function runs
+        import importlib  # it is there, where the function runs
 
         for name in names:
             importlib.import_module(name)

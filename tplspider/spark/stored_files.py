@@ -136,7 +136,7 @@ class StoredFiles:
     def _client(self) -> Any:
         if self._s3 is None:
             try:
-                import boto3  # noqa: PLC0415 - for those who need it
+                import boto3  # for those who need it
             except ImportError:
                 raise OSError("s3:// needs boto3, which is not installed here") from None
             self._s3 = boto3.client("s3")
@@ -157,7 +157,7 @@ def local_path(address: str) -> str | None:
 
 
 def _of_arrow(address: str) -> BinaryIO:
-    from pyarrow.fs import FileSystem  # noqa: PLC0415 - as above
+    from pyarrow.fs import FileSystem
 
     if address.startswith(("gs://", "gcs://")) and "?" not in address:
         address += f"?retry_limit_seconds={_SECONDS}"  # in place of a quarter of an hour

@@ -29,9 +29,9 @@ def main(given: list[str] | None = None) -> int:
 
     def run(_: SparkSession, captures: Captures) -> bool:
         # Here and not above: pyspark may not be installed, which is told in one line.
-        from tplspider.spark.strip_pages import PageStrips  # noqa: PLC0415 - as above
-        from tplspider.spark.table_columns import UNREAD, ddl  # noqa: PLC0415 - as above
-        from tplspider.spark.tables import spread, tell_unread  # noqa: PLC0415 - as above
+        from tplspider.spark.strip_pages import PageStrips
+        from tplspider.spark.table_columns import UNREAD, ddl
+        from tplspider.spark.tables import spread, tell_unread
 
         base = arguments.input_base_url
         pools = _pools(captures, base)
@@ -54,13 +54,13 @@ def main(given: list[str] | None = None) -> int:
 
 def _pools(captures: Captures, base: str) -> DataFrame:
     """The pool of each site, as the places of its pages: by few pages first, by more if need be."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import functions as sql
 
-    from tplspider.spark.captures import place  # noqa: PLC0415 - as above
-    from tplspider.spark.joined_site import DEEP, SHALLOW  # noqa: PLC0415 - as above
-    from tplspider.spark.strip_pages import PoolDraws  # noqa: PLC0415 - as above
-    from tplspider.spark.table_columns import DRAWN, POOLED, ddl  # noqa: PLC0415 - as above
-    from tplspider.spark.tables import in_order, spread  # noqa: PLC0415 - as above
+    from tplspider.spark.captures import place
+    from tplspider.spark.joined_site import DEEP, SHALLOW
+    from tplspider.spark.strip_pages import PoolDraws
+    from tplspider.spark.table_columns import DRAWN, POOLED, ddl
+    from tplspider.spark.tables import in_order, spread
 
     work = PoolDraws(captures.names, base)
 
@@ -80,10 +80,10 @@ def _pools(captures: Captures, base: str) -> DataFrame:
 
 def _chunks(pages: DataFrame) -> DataFrame:
     """The pages of each site, some at a time: a giant site is many rows of a bounded size."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - as above
+    from pyspark.sql import functions as sql
 
-    from tplspider.spark.captures import place  # noqa: PLC0415 - as above
-    from tplspider.spark.tables import in_order  # noqa: PLC0415 - as above
+    from tplspider.spark.captures import place
+    from tplspider.spark.tables import in_order
 
     sites = pages.groupBy("site").agg(sql.ceil(sql.count("*") / _CHUNK).alias("chunks"))
     chunk = sql.pmod(sql.col("key"), sql.col("chunks")).alias("chunk")

@@ -100,7 +100,7 @@ def fold_host(host: str) -> str:
 @lru_cache(maxsize=1)
 def _public_suffixes() -> TLDExtract:
     # Here and not above: it comes with a client for HTTP, and most do without registered domains.
-    from tldextract import TLDExtract  # noqa: PLC0415 - as said
+    from tldextract import TLDExtract
 
     # The copy of the Public Suffix List inside tldextract: no look-up, no cache on disk.
     return TLDExtract(suffix_list_urls=(), cache_dir=None)

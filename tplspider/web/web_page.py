@@ -186,7 +186,7 @@ def _guess(body: bytes) -> str | None:
             continue
         return resolve_encoding(encoding)
     # Here and not above: few pages leave it to guesses, and it takes its time to import.
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - as said
+    from charset_normalizer import from_bytes
 
     match = from_bytes(body).best()
     return resolve_encoding(match.encoding) if match else None

@@ -32,7 +32,7 @@ def cdxj_files(names: Iterable[str] | None) -> tuple[Path, ...]:
     if found:
         check_extra()
     for path in found:
-        from tplspider.sources.warc_cdxj import has_cdxj  # noqa: PLC0415 - it needs an extra
+        from tplspider.sources.warc_cdxj import has_cdxj  # it needs an extra
 
         try:
             is_cdxj = has_cdxj(path)

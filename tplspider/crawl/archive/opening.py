@@ -31,7 +31,7 @@ def open_files(
     Several files are read by several *workers*, if there is enough of them.
     """
     # Here and not above: what reads archives is an extra.
-    from tplspider.sources.warc_archive import open_archive  # noqa: PLC0415 - as said
+    from tplspider.sources.warc_archive import open_archive
 
     files = list(files)
     done: dict[Path, int] = {}
@@ -79,7 +79,7 @@ def _told(error: OSError, files: Sequence[Path]) -> str:
 
 def _has_record(path: Path) -> bool:
     """Whether a file begins with a record, of whatever type."""
-    from tplspider.sources.warc_records import read_at  # noqa: PLC0415 - as above
+    from tplspider.sources.warc_records import read_at
 
     with path.open("rb") as file:
         return read_at(file, 0, 0) is not None

@@ -132,7 +132,7 @@ class _Report:
 
     def _print(self, text: str, terminal: TextIO) -> None:
         if self._bar:  # those of other crawls may still be there
-            from tplspider.crawl.batch.bar import AboveTheBar  # noqa: PLC0415 - as below
+            from tplspider.crawl.batch.bar import AboveTheBar
 
             AboveTheBar(terminal).write(text)
         else:
@@ -189,7 +189,7 @@ def _bar(terminal: TextIO | None, crawler: Crawler) -> TerminalBar | None:
     feeds = crawler.settings.getdict("FEEDS")
     if any(uri.startswith("stdout:") for uri in feeds) and sys.stdout and sys.stdout.isatty():
         return None  # the rows are written there
-    from tplspider.crawl.batch.bar import TerminalBar  # noqa: PLC0415 - a library for those who see
+    from tplspider.crawl.batch.bar import TerminalBar  # a library for those who see
 
     bar = TerminalBar(terminal)
     return bar if bar.is_open else None

@@ -17,7 +17,7 @@ def uses_reactor() -> bool:
     """Whether it is the reactor; RuntimeError, in one line, where nothing could be loaded."""
     if not is_reactor_installed():
         return False
-    from twisted.internet import reactor  # noqa: PLC0415 - it is there: importing installs nothing
+    from twisted.internet import reactor  # it is there: importing installs nothing
 
     if not is_asyncio_reactor_installed():
         raise RuntimeError(
@@ -40,7 +40,7 @@ def before_shutdown(
 
     It cancels nothing, and what it leaves behind never ends. What this returns undoes it.
     """
-    from twisted.internet import reactor as installed  # noqa: PLC0415 - as above
+    from twisted.internet import reactor as installed
 
     reactor: Any = installed
 

@@ -78,7 +78,7 @@ class Searches:
             AnswerMaker(spider.crawler, self._desk, lambda answer, _: take(answer))
         if job.plan.report:
             # Here and not above: the engine that writes it is not imported for those who want none.
-            from tplspider.crawl.reports import Reports  # noqa: PLC0415 - as said
+            from tplspider.crawl.reports import Reports
 
             self._reports = Reports(spider.crawler, job.plan.report, job.journal)
         tally_of(spider.crawler).earlier = job.journal.outcomes()
@@ -97,7 +97,7 @@ class Searches:
         lines: Iterable[ListLine] | AsyncIterable[ListLine | Unsearched]
         if arguments.queue:
             # Here and not above: not imported for those who have none.
-            from tplspider.crawl.fleet.worker import FleetWorker  # noqa: PLC0415 - as said
+            from tplspider.crawl.fleet.worker import FleetWorker
 
             lines = fleet = FleetWorker(crawler, arguments)
             fleet.admission = admission = Admission(config.searches, untaken=fleet.untaken)

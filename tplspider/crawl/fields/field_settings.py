@@ -82,7 +82,7 @@ def _fields(given: Any) -> dict[str, str]:
             raise ValueError(f"{NAME}: {field} is to be {content!r:.60}: {meant}")
     if any(content.endswith("_markdown") for content in found.values()):
         # Here and not above: most crawls do without.
-        from tplspider.template.markdown import check_markdown  # noqa: PLC0415 - as said
+        from tplspider.template.markdown import check_markdown
 
         try:
             check_markdown()

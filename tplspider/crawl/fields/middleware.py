@@ -189,6 +189,6 @@ def _store(folder: str) -> PoolStore | None:
     if not folder:
         return None
     # Here and not above: most crawls keep none, and do not pay for it.
-    from tplspider.pools.pool_folder import PoolFolder  # noqa: PLC0415 - as said
+    from tplspider.pools.pool_folder import PoolFolder
 
     return PoolFolder(folder)

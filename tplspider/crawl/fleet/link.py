@@ -166,7 +166,7 @@ class Link:
 def _import_redis() -> Any:
     """The client, which is not needed by those who have no queue."""
     try:
-        import redis.asyncio  # noqa: PLC0415 - as said
+        import redis.asyncio
     except ImportError:
         raise QueueError(_NEEDED) from None
     if not hasattr(redis.asyncio.Redis, "aclose"):

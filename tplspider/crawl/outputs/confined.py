@@ -88,7 +88,7 @@ def split_settings(given: Iterable[str], allowed: object) -> tuple[list[str], li
 def _of_scrapyd(option: str) -> str:
     """An option of the scrapyd that runs this job, as it was configured; '' where there is none."""
     try:
-        from scrapyd import Config  # type: ignore[import-untyped]  # noqa: PLC0415 - if installed
+        from scrapyd import Config  # type: ignore[import-untyped]  # if installed
     except ImportError:
         return ""
     return str(Config().get(option, ""))

@@ -212,6 +212,6 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def _reactor() -> ReactorBase:
-    from twisted.internet import reactor  # noqa: PLC0415 - it installs one: when, Scrapy decides
+    from twisted.internet import reactor  # it installs one: when, Scrapy decides
 
     return cast("ReactorBase", reactor)

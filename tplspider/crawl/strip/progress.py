@@ -100,7 +100,7 @@ def _bar(*, rows_on_terminal: bool) -> TerminalBar | None:
     terminal = _terminal()
     if terminal is None or os.environ.get("TERM", "dumb") == "dumb" or rows_on_terminal:
         return None
-    from tplspider.crawl.batch.bar import TerminalBar  # noqa: PLC0415 - a library for those who see
+    from tplspider.crawl.batch.bar import TerminalBar  # a library for those who see
 
     bar = TerminalBar(terminal)
     return bar if bar.is_open else None

@@ -95,7 +95,7 @@ class _Run:
 
     def work_on_archive(self) -> int:
         # Here and not above: what reads archives is an extra.
-        from tplspider.stripping.strip_archive import ArchiveStripper  # noqa: PLC0415 - as said
+        from tplspider.stripping.strip_archive import ArchiveStripper
 
         plan, progress = self._plan, self._progress
         archive, empty = open_files(
