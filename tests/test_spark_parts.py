@@ -189,8 +189,8 @@ def test_what_kills_a_process_kills_a_copy_of_it() -> None:
         (
             "Traceback ...\nModuleNotFoundError: No module named 'lxml'\n\n\tat org.apache",
             (
-                "the workers have no module 'lxml': pip install 'tplspider[archive,spark]' on every"
-                " node, or ship an environment (PYSPARK_PYTHON=py)"
+                "the workers have no module 'lxml': pip install '.[archive,spark]' in a clone on"
+                " every node, or ship an environment (PYSPARK_PYTHON=py)"
             ),
         ),
         ("x\nOSError: full\n\tat java", "the workers cannot be used: OSError: full"),

@@ -48,7 +48,7 @@ class Command(ScrapyCommand):
         add(
             "--index",
             metavar="FILE",
-            help="where the index is, or is made (default beside the files)",
+            help="where the index is, or is made (default beside the first file)",
         )
         add(
             "--cdxj",

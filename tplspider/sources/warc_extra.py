@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise ImportError(
         f"WARC files need more than is installed ({error}): pip install -r"
-        " requirements-archive.txt in a clone, or pip install 'tplspider[archive]'"
+        " requirements-archive.txt in a clone, or pip install '.[archive]' there"
     ) from error
 
 __all__ = [

@@ -37,7 +37,14 @@ def main(given: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--keys", metavar="FILE", help="a list of key pages, on the machine of the driver")
     add("--every", metavar="K", type=int, help="in place of a list: K pages of each host")
-    add("--host", dest="hosts", action="append", default=[], metavar="NAME", help="of this alone")
+    add(
+        "--host",
+        dest="hosts",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only pages of this host",
+    )
     add("--template", action="store_true", help="templates as well")
     add("--extractor", default=EXTRACTOR, help="an extractor of your own, by its import path")
     add("-n", metavar="N", help="how many pages to look for (default 3)")

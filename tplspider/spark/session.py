@@ -25,12 +25,12 @@ _NO_JAVA = (
 _JAVA_ENDED = "Spark does not start: its Java has ended at once, and says why above"
 _NO_SPARK = (
     "this needs pyspark, which is not installed: pip install -r requirements-spark.txt in a"
-    " clone, or pip install 'tplspider[archive,spark]'"
+    " clone, or pip install '.[archive,spark]' there"
 )
 _NO_PROGRAM = "Cannot run program"
 _PATIENCE = 15  # seconds for the first worker to come, before that is told
 _CAUSE = re.compile(r"(?:Caused by: )?[\w.]*(?:Error|Exception):")
-_EXTRAS = "pip install 'tplspider[archive,spark]' on every node, or ship an environment"
+_EXTRAS = "pip install '.[archive,spark]' in a clone on every node, or ship an environment"
 
 
 class JobError(Exception):

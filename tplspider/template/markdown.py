@@ -40,7 +40,7 @@ def check_markdown() -> None:
     if found is None:
         raise MarkdownMissingError(
             "Markdown needs html-to-markdown: pip install -r requirements-markdown.txt in a clone,"
-            " or pip install 'tplspider[markdown]'"
+            " or pip install '.[markdown]' there"
         )
 
 
