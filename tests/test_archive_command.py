@@ -137,7 +137,8 @@ def test_hosts_of_which_there_is_nothing(
     with pytest.raises(ValueError, match=r"--host no\.example: no page of it is archived"):
         archive(file, "--every", 1, *told)
     assert not out.exists()
-    assert archive(file, "--every", 1, *told, "--host", "a.example") == 0
+    assert archive(file, "--every", 1, *told, "--host", "a.example") == 1
+    assert len(read(out)) == 1
     line = "--host no.example: no page of it is archived"
     assert capsys.readouterr().err.splitlines()[0] == line
     listed = keys(tmp_path / "keys.txt", *(f"{host}/" for host in HOSTS))
@@ -425,3 +426,24 @@ def test_killed_and_gone_on_with(tmp_path: Path) -> None:
 
 def read_whole(path: Path) -> list[str]:
     return [line for line in path.read_text("utf-8").splitlines(keepends=True) if line[-1] == "\n"]
+
+
+@pytest.mark.crawl
+def test_whoever_reads_the_rows_has_enough(tmp_path: Path) -> None:
+    """That is fine where there are no other files, which would lack rows."""
+    file = warc(tmp_path / "x.warc.gz")
+    command = [sys.executable, "-m", "scrapy", "archive", str(file), "--every", "2", "-O", "-:jl"]
+    for more, status in (([], 0), (["--summary", str(tmp_path / "summary.jl")], 1)):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run(
+            [*command, *more],
+            cwd=PROJECT,
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        os.close(write_end)
+        assert done.returncode == status, done.stderr
+        assert ("standard output was closed" in done.stderr) == bool(status)

@@ -28,7 +28,7 @@ from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.ui.run import MOST_EVENTS, state_of
 from tplspider.ui.runs import Runs, TooManyError
 from tplspider.ui.state_folder import InUseError, StateFolder
-from tplspider.ui.store import NAME, RunStore
+from tplspider.ui.store import NAME, RunStore, StoreError
 from tplspider.ui.wanted import Wanted
 from tplspider.ui.worker_process import WorkerProcess
 
@@ -261,7 +261,7 @@ def test_damage_that_shows_in_an_index_of_the_file(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("record", ["[]", "5", "null", '{"id": 1}', "{"])
+@pytest.mark.parametrize("record", ["[]", "5", "null", '{"id": 1}', "{", "[" * 100_000])
 def test_a_damaged_record_is_left_out(tmp_path: Path, record: str) -> None:
     store = RunStore(tmp_path)
     bad, good = Runs(store).submit(wanted("a", "b"))
@@ -271,8 +271,49 @@ def test_a_damaged_record_is_left_out(tmp_path: Path, record: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "field",
+    [{"id": [1]}, {"members": 5}, {"members": [{"url": "a"}]}, {"state": "odd"}, {"n": "3"}],
+    ids=str,
+)
+def test_a_record_with_another_value_is_left_out(tmp_path: Path, field: dict[str, Any]) -> None:
+    store = RunStore(tmp_path)
+    bad, good = Runs(store).submit(wanted("a", "b"))
+    record = json.dumps(bad.record() | field)
+    store._run("UPDATE runs SET record = ? WHERE id = ?", (record, bad.id))
+    assert [run.id for run in store.runs()] == [good.id]
+    store.close()
+
+
+def test_a_letter_that_is_damaged_costs_its_record(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    runs = Runs(store).submit(wanted("first", "second", "third"))
+    store.close()
+    path = tmp_path / NAME
+    data = bytearray(path.read_bytes())
+    data[data.find(b"second")] ^= 0x80
+    path.write_bytes(data)
+    store = RunStore(tmp_path)
+    assert store.fault == ""
+    assert [run.id for run in store.runs()] == [runs[0].id, runs[2].id]
+    store.close()
+
+
+def test_a_file_that_is_gone_is_not_made_by_reading(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    for path in tmp_path.glob("searches.sqlite*"):
+        path.unlink()
+    with pytest.raises(StoreError, match="unable to open"):
+        list(store.answers())
+    assert not (tmp_path / NAME).exists()
+    store.close()
+
+
+@pytest.mark.parametrize(
     "damage",
-    [b"garbage", *(zlib.compress(each) for each in (b"{}", b"[]", b'{"summary": null}'))],
+    [
+        b"garbage",
+        *map(zlib.compress, (b"{}", b"[]", b'{"summary": null}', b"[" * 100_000)),
+    ],
 )
 def test_a_damaged_answer_does_not_cost_the_others(
     damage: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -381,6 +422,7 @@ with short_files(400_000):
     tell(begun[0])
     tell(begun[59])
 runs.submit(wanted("a"))  # there is room again
+tell(begun[0])
 tell(begun[59])
 print(json.dumps([len(list(RunStore(Path(sys.argv[1])).answers()))]))
 """
@@ -397,14 +439,15 @@ def test_a_full_disk_is_a_line(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    begun, first, last, later, kept = map(json.loads, done.stdout.splitlines())
-    assert "cannot be written" in begun[0]
+    begun, first, last, lost, later, kept = map(json.loads, done.stdout.splitlines())
+    assert "cannot be used" in begun[0]
     assert first[0] == "over"
     assert "is lost" in first[1]  # so many are held in memory, and not one more
     assert not first[2]
     assert last[0] == "over"
     assert "cannot be kept" in last[1]
     assert last[2:] == [True, 50]
+    assert lost == ["over", first[1], False, 50]  # it stays lost
     assert later == ["over", "", True, 50]
     assert kept == [50]
     assert len(done.stderr.splitlines()) == 1, done.stderr  # the log

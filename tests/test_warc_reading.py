@@ -260,6 +260,9 @@ RECORDS: dict[str, tuple[bytes, str]] = {
         page("x", b"\x01\x02\x03" * 50, Content_Encoding="x-own"), NOT_HTML,
     ),
     "an unknown encoding of plain text": (page("x", Content_Encoding="x-own"), TEXT),
+    "an unknown encoding, which leaves the type to the body": (
+        page("x", Content_Encoding="identity", Content_Type="text/plain"), TEXT,
+    ),
     "a bomb of gzip": (page("x", gzip.compress(BOMB), Content_Encoding="gzip"), TOO_LARGE),
     "a bomb of deflate": (page("x", zlib.compress(BOMB), Content_Encoding="deflate"), TOO_LARGE),
     "a bomb of brotli": (page("x", brotli.compress(BOMB, quality=1), Content_Encoding="br"), TOO_LARGE),
@@ -419,6 +422,26 @@ def test_a_page_about_records_in_a_packed_file(pack: Any, tmp_path: Path) -> Non
             found = site.load(url(name))
             assert isinstance(found, WebPage)
             assert found.body == shown
+
+
+def test_zstd_that_gives_nothing_before_a_long_block_is_whole(tmp_path: Path) -> None:
+    """Most pages are longer than what is looked at first, and no better packed."""
+    draw = random.Random(7)
+    bodies = {
+        name: BODY + " ".join(f"{draw.getrandbits(60):x}" for _ in range(9_000)).encode()
+        for name in "abcdef"
+    }
+    frames = [zstd.compress(page(name, body)) for name, body in bodies.items()]
+    whole = zstd.compress(b"".join(page(name, body) for name, body in bodies.items()))
+    broken = b"".join([*frames[:2], frames[2][:20_000], b"~" * 9, *frames[3:]])
+    for data, lost in ((b"".join(frames), ""), (whole, ""), (broken, "c")):
+        path = tmp_path / f"{len(data)}.warc.zst"
+        path.write_bytes(data)
+        archive = open_archive([path], tmp_path / f"{len(data)}.index")
+        with archive.open() as site:
+            found = {name: site.load(url(name)) for name in bodies}
+        assert {name for name, each in found.items() if not isinstance(each, WebPage)} == {*lost}
+        assert [bool(each.faults) for each in archive.files.values()] == [bool(lost)]
 
 
 class Counted(io.BytesIO):

@@ -49,12 +49,13 @@ def unpacked(body: bytes, transfer: str, content: str, most: int) -> tuple[bytes
     is_done = True
     for coding in reversed(codings[-_MOST_LAYERS:]):
         unpack = _CODINGS.get(coding)
-        if found := unpack(body, most) if unpack else b"":
-            body = found
-        elif not is_text(body[:SNIFFED]):  # or it was unpacked before
-            if unpack and len(body) <= most:
-                raise DamagedBodyError
+        if unpack is None:  # as in a crawl, nobody knows what it is
             is_done = False
+            break
+        if found := unpack(body, most):
+            body = found
+        elif not is_text(body[:SNIFFED]) and len(body) <= most:  # or it was unpacked before
+            raise DamagedBodyError
     if len(body) > most:
         raise TooLargeBodyError
     return body, is_done

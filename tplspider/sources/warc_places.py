@@ -28,8 +28,8 @@ _OVERLAP = 1 << 10  # longer than what a record starts with
 _WARC = b"WARC/"
 _BLANK = re.compile(rb"\n\r?\n")
 _FIRST = 32  # bytes: more than the first line has
-_PROBE = 1 << 16  # bytes that are enough to unpack the first few
-_GLANCE = 1 << 11  # bytes that give something, at least
+_PROBE = 1 << 18  # bytes that are enough to unpack the first few: a block of zstd has half of it
+_GLANCE = 1 << 11  # bytes that are enough for most, and to see that nothing starts there
 
 
 def kind_of(file: BinaryIO) -> str:
@@ -150,20 +150,16 @@ def start_at(file: BinaryIO, place: int, kind: str, most: int = _FIRST) -> bytes
     file.seek(place)
     if kind == PLAIN:
         return file.read(most)
-    # Much looks like a start and is none: a few bytes are enough to see that.
-    packed = file.read(_GLANCE)
-    found = _first_bytes(packed, kind, most)
-    if found and len(found) < most:
-        found = _first_bytes(packed + file.read(max(_PROBE, most)), kind, most)
+    member = _unpacker(kind)
+    try:
+        # Much looks like a start and is none: a few bytes are enough to see that.
+        found = bytes(member.decompress(file.read(_GLANCE), most))
+        if len(found) < most and not member.eof:  # zstd gives nothing before a block is whole
+            found += member.decompress(file.read(max(_PROBE, most)), most - len(found))
+    except (zlib.error, ZstdError, EOFError):
+        return b""
     return found.lstrip(b"\r\n")
 
 
 def _unpacker(kind: str) -> Any:
     return zlib.decompressobj(31) if kind == GZIP else ZstdDecompressor()
-
-
-def _first_bytes(packed: bytes, kind: str, most: int) -> bytes:
-    try:
-        return bytes(_unpacker(kind).decompress(packed, most))
-    except (zlib.error, ZstdError, EOFError):
-        return b""

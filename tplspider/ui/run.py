@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
 from tplspider.items import CandidateSearch
 from tplspider.report.answer_words import answer_words
+from tplspider.report.field_types import check_type
 from tplspider.search.ends import (
     CANCELLED,
     COMPLETE,
@@ -29,6 +31,14 @@ MOST_EVENTS = 5000  # of one search that are kept to be told again
 
 _ENDS = (COMPLETE, LINKS_EXHAUSTED, MAX_LOADS, MAX_SECONDS, POOL)
 _OWN = ("number", "events", "changed")  # not for others
+
+
+class Member(TypedDict):
+    """A page of the answer."""
+
+    rank: int
+    url: str
+    title: str
 
 
 @dataclass(eq=False)
@@ -52,7 +62,7 @@ class Run:
     links: int = 0  # on the key page
     tried: int = 0  # of them
     loads: int = 0
-    members: list[dict[str, Any]] = field(default_factory=list)  # url, title and rank
+    members: list[Member] = field(default_factory=list)
     headline: str = ""  # the answer in one line
     note: str = ""  # what else there is to know: why it ended, a fault
     advice: str = ""  # what to try
@@ -73,12 +83,20 @@ class Run:
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any], number: int) -> Self:
-        """The run that was kept; what is not known any more is left out."""
+        """The run that was kept; what is not known any more is left out.
+
+        Raises ValueError or TypeError if it is not one.
+        """
         if not isinstance(record, Mapping):
             raise TypeError("not a record")
-        known = {each.name for each in fields(cls)} - {*_OWN}
-        values = {name: value for name, value in record.items() if name in known}
-        return cls(**values, number=number)
+        kinds = _kept_types()
+        values = {name: value for name, value in record.items() if name in kinds}
+        for name, value in values.items():
+            check_type(value, kinds[name], name)
+        run = cls(**values, number=number)
+        if run.state not in get_args(State):
+            raise ValueError("state is not one of ours")
+        return run
 
     def tell(self, event: dict[str, Any]) -> None:
         """Something has happened: whoever watches is told."""
@@ -127,6 +145,13 @@ class Run:
         return {name: getattr(self, name) for name in names}
 
 
+@cache
+def _kept_types() -> dict[str, Any]:
+    """The types of the fields that are kept."""
+    found = {name: kind for name, kind in get_type_hints(Run).items() if name not in _OWN}
+    return found | {"state": str}
+
+
 def state_of(summary: CandidateSearch) -> State:
     """What a search counts as that has come to this."""
     if summary.reason == CANCELLED:
@@ -156,7 +181,7 @@ def ended_event(run: Run) -> dict[str, Any]:
     return {"event": "ended", "search": run.record()}
 
 
-def _member(row: Mapping[str, Any]) -> dict[str, Any]:
+def _member(row: Mapping[str, Any]) -> Member:
     return {"rank": row["rank"], "url": row["url"], "title": row["title"] or row["anchor_text"]}
 
 

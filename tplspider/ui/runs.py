@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 MOST = 20_000  # searches in the list
 _UNKEPT = 50  # answers that are held in memory where the disk is full
 _DIED = "the process that searched it has ended"
+_LOST = "its answer is lost: there was no room to keep it"
 _STOPPED = "the server was ended before the search was over"
 
 
@@ -209,7 +210,7 @@ class Runs:
         """There is room again: write what could not be kept before."""
         self._is_full = False
         for run, answer in list(self._unkept.items()):
-            fault, run.fault = run.fault, ""
+            fault, run.fault = run.fault, _LOST if run.fault == _LOST else ""
             try:
                 self.store.save({run: answer})
             except StoreError:
@@ -222,7 +223,7 @@ class Runs:
         for run in [run for run, answer in self._unkept.items() if answer][:-_UNKEPT]:
             self._unkept[run] = None
             run.has_answer = False
-            run.fault = "its answer is lost: there was no room to keep it"
+            run.fault = _LOST
 
     def _forget_oldest(self) -> None:
         surplus = len(self._runs) - self._most

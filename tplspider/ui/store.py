@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS sessions (mark TEXT PRIMARY KEY, until REAL);
 
 def _for_reading(path: Path) -> sqlite3.Connection:
     # What it finds may be taken by one thread after the other, never by two at a time.
-    return sqlite3.connect(path, timeout=10, check_same_thread=False)
+    # If the file is gone, it is not made anew.
+    name = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(name, uri=True, timeout=10, check_same_thread=False)
 
 
 class StoreError(Exception):
@@ -76,8 +78,10 @@ class RunStore:
 
     def runs(self) -> Iterator[Run]:
         """All that are kept, the oldest first."""
-        for number, record in self._run("SELECT number, record FROM runs ORDER BY number"):
-            with suppress(ValueError, TypeError):  # of another version: left out
+        # As bytes: where one letter is damaged, SQLite would not give the others either.
+        rows = self._run("SELECT number, CAST(record AS BLOB) FROM runs ORDER BY number")
+        for number, record in rows:
+            with suppress(ValueError, TypeError, RecursionError):  # of another version: left out
                 yield Run.of_record(json.loads(record), number)
 
     def add(self, runs: Iterable[Run]) -> None:
@@ -85,11 +89,10 @@ class RunStore:
         added: list[tuple[Run, int]] = []
         with self._whole():
             for run in runs:
-                cursor = self._execute(
-                    "INSERT INTO runs (id, record) VALUES (?, ?)",
-                    (run.id, json.dumps(run.record())),
-                )
-                added.append((run, cursor.lastrowid or 0))
+                values = run.id, json.dumps(run.record())
+                self._run("INSERT INTO runs (id, record) VALUES (?, ?)", values)
+                ((number,),) = self._run("SELECT last_insert_rowid()")
+                added.append((run, number))
         for run, number in added:
             run.number = number
 
@@ -133,7 +136,7 @@ class RunStore:
             answer = json.loads(zlib.decompress(packed))  # type: ignore[arg-type]  # or TypeError
             CandidateSearch(**answer["summary"])
             _ = [*answer["candidates"]], answer["template"]
-        except (zlib.error, ValueError, TypeError, KeyError) as error:
+        except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
             logger.warning("An answer in %s is damaged, and left out: %s", self._path, error)
             return {}
         return dict(answer)
@@ -173,10 +176,12 @@ class RunStore:
             raise
 
     def _run(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        return self._execute(statement, values).fetchall()
+        with self._told():
+            return self._file.execute(statement, values).fetchall()
 
-    def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+    @contextmanager
+    def _told(self) -> Iterator[None]:
         try:
-            return self._file.execute(statement, values)
+            yield
         except sqlite3.Error as error:
-            raise StoreError(f"{self._path} cannot be written: {error}") from error
+            raise StoreError(f"{self._path} cannot be used: {error}") from error

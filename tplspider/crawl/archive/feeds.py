@@ -15,7 +15,8 @@ from tplspider.crawl.arguments import FEED_FORMATS, feed_format
 from tplspider.crawl.fleet.result_feeds import GROWING, OURS, ResultFeed, feed_of
 from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_path
 from tplspider.crawl.outputs.plan import Output
-from tplspider.crawl.outputs.resumable import FeedFile, WholeFile
+from tplspider.crawl.outputs.resumable import FeedFile
+from tplspider.crawl.outputs.whole_file import WholeFile
 from tplspider.crawl.pipelines import CleanTextPipeline
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 

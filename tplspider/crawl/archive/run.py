@@ -43,7 +43,13 @@ def run_archive(plan: ArchivePlan, settings: BaseSettings) -> int:
     run = _Run(plan, progress)
 
     def work() -> int:
-        run.work()
+        try:
+            run.work()
+        except BrokenPipeError:
+            if len(plan.feeds) == 1 and not plan.report:
+                raise  # whoever reads the rows has enough, and nobody misses any
+            progress.tell(f"scrapy archive: standard output was closed: {run.how_far()}")
+            return LOST
         return status_of(run.desk.tally, settings.get("TPLSPIDER_FAIL")) if run.desk else LOST
 
     return run_until_ended(
@@ -80,7 +86,7 @@ class _Run:
             megabytes=plan.config.extract_mb,
         )
         with archive.open(plan.largest) as site:
-            self._check_hosts(site)
+            missing = self._check_hosts(site)
             journal = Journal.open(plan.job, sync=plan.config.sync)
             try:
                 if plan.job:
@@ -96,7 +102,7 @@ class _Run:
             desk.misfits += site.misfits
             unread = desk.unread.and_more(site.take_unread())
         desk.tally.is_finished = True
-        desk.tally.lost += empty
+        desk.tally.lost += empty + missing
         progress.close()
         if plan.hosts and not desk.tally.answered and not desk.tally.earlier:
             desk.tally.lost += 1
@@ -107,17 +113,18 @@ class _Run:
             progress.tell(unread.told)
         progress.tell(self._account(desk))
 
-    def _check_hosts(self, site: WarcSite) -> None:
-        """Tell which hosts have no page; ValueError if there is nothing to take key pages from."""
+    def _check_hosts(self, site: WarcSite) -> int:
+        """Tell which hosts have no page, and how many these are; ValueError if that is all."""
         plan = self._plan
         if not plan.every:
-            return
+            return 0
         missing = [host for host in plan.hosts if not count_of_each_host(site, 1, [host])]
         lines = [f"--host {host}: no page of it is archived" for host in missing]
         if lines and len(lines) == len(plan.hosts):
             raise ValueError("; ".join(lines))
         for line in lines:
             self._progress.tell(line)
+        return len(lines)
 
     async def _answer_all(
         self, archive: Archive, site: WarcSite, journal: Journal, desk: RowDesk

@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.exporters import CsvItemExporter, JsonLinesItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage
 from scrapy.utils.misc import load_object
+
+from tplspider.crawl.outputs.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -207,16 +208,6 @@ class FeedFiles:
             file = self._opened.get(path)
             if file and file.fault is None and not file.inner.closed:
                 file.inner.seek(length)
-
-
-class WholeFile(FileIO):
-    """A file without a buffer: what cannot be written is known at once, and nothing comes later."""
-
-    def write(self, data: Any) -> int:
-        left = memoryview(data)
-        while left:
-            left = left[super().write(left) :]
-        return len(data)
 
 
 def _first_line(path: Path) -> int:

@@ -21,16 +21,13 @@ _LARGEST = 10_000
 
 def ask_for_address(folder: StateFolder) -> str:
     """An address to enter by, of the server that has this folder; ValueError, in one line."""
-    address = folder.address()
-    request = Request(  # noqa: S310 - written by us
-        f"{address}/api/codes",
-        data=json.dumps({"to": "/"}).encode(),
-        headers={
-            "Authorization": f"Bearer {folder.token()}",
-            "Content-Type": "application/json",
-        },
-    )
+    token = folder.token()
     try:
+        request = Request(  # noqa: S310 - written by us
+            f"{folder.address()}/api/codes",
+            data=json.dumps({"to": "/"}).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
         with build_opener(ProxyHandler({})).open(request, timeout=_ASKED) as answer:
             return str(json.loads(answer.read())["address"])
     except (OSError, HTTPException, ValueError, KeyError) as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.outputs.archive_place import claim
 from tplspider.crawl.outputs.lost import WatchedFile, count_lost
-from tplspider.crawl.outputs.resumable import WholeFile
+from tplspider.crawl.outputs.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from typing import IO
