@@ -20,7 +20,6 @@ from scrapy.utils.test import get_crawler
 from tests.support.archives import rows, search_again
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
-from tests.support.kinds import with_quick
 from tests.test_warc_records import records
 from tplspider.crawl.browser import middleware as browser
 from tplspider.crawl.browser.subresources import may_load
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @needs_chromium
-@pytest.mark.parametrize("way", with_quick(["variable", "setting"], "setting"))
+@pytest.mark.parametrize("way", ["variable", "setting"])
 def test_a_menu_that_a_script_inserts(
     crawl: Callable[..., Crawl],
     serve: Callable[..., FixtureServer],

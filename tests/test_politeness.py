@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.kinds import with_quick
 from tplspider import __version__
 from tplspider.crawl.politeness import retry_after, user_agent
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 KEY = "/docs/guide/four.html"
 
 
-@pytest.mark.parametrize("status", with_quick([429, 503], 503))
+@pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_waited_for(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], status: int
 ) -> None:

@@ -111,7 +111,6 @@ def rows(text: str) -> str:
     return re.sub(r"in [\d:]+, with \d+ load", "in TIME, with LOADS load", found[0])
 
 
-@pytest.mark.quick
 def test_bar_warnings_and_table_on_a_terminal(site: FixtureServer, tmp_path: Path) -> None:
     addresses = [f"{site.url}{path}" for path in (*KEYS, "/nowhere", KEYS[0])]
     list_ = keys(tmp_path, *addresses, "http://[bad")

@@ -263,6 +263,7 @@ def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[
 TURNS = [(site, name) for name in range(60) for site in range(40)]
 
 
+@pytest.mark.slow
 def test_pools_of_sites_in_turn_stay_as_they_are() -> None:
     pools: SitePools[int] = SitePools(megabytes=0.05)
     assert set(pool_sizes(pools, TURNS).values()) == {50}

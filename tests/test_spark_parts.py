@@ -233,6 +233,7 @@ def made_by(work: Any, columns: Any, rows: list[dict[str, Any]]) -> list[dict[st
     return [row for batch in work.table(batches) for row in batch.to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
     import pyarrow as pa

@@ -455,6 +455,7 @@ class Counted(io.BytesIO):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [b"".join, packed], ids=["plain", "packed"])
 def test_lengths_without_end_do_not_make_it_read_the_rest_each_time(pack: Any) -> None:
     """So much for each record, however many follow."""
