@@ -22,7 +22,6 @@ def test_what_is_quick() -> None:
     )
     quick = {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
     assert quick >= {
-        "test_a_menu_that_a_script_inserts[setting]",
         "test_large_pages[chain]",
         "test_links_run_out",
         "test_pages_arrive_in_the_order_of_the_paper[5]",
@@ -31,9 +30,9 @@ def test_what_is_quick() -> None:
     assert not quick & {
         "test_a_deployed_job_gives_what_a_local_crawl_gives",  # with scrapyd
         "test_a_key_page_that_redirects",  # a crawl, by its fixtures
-        "test_a_menu_that_a_script_inserts[variable]",  # only the other case is quick
+        "test_a_menu_that_a_script_inserts[setting]",  # likewise
         "test_bad_deployments",
         "test_large_pages[flat]",  # marked as slow itself
-        "test_pages_arrive_in_the_order_of_the_paper[1]",
+        "test_pages_arrive_in_the_order_of_the_paper[1]",  # only the other case is quick
         "test_robots_txt_is_kept_to",  # in Chromium
     }
