@@ -36,7 +36,7 @@ STRATEGIES = ("paper", "guided")
 
 
 def write_files(sites: list[UnlabelledSite], folder: Path, files: int) -> list[Path]:
-    """The sites as WARC files, a record of each site in every file."""
+    """The sites as WARC files, the records of each site spread over all of them."""
     records: list[bytes] = []
     for site in sites:
         start = [key_url(site, path) for path, _ in site.keys]

@@ -29,18 +29,22 @@ def run_until_ended(
     command: str,
     units: str,
     faults: tuple[type[Exception], ...],
+    has_others: bool = False,
 ) -> int:
     """Do the *work* of a command, and give the exit status; what ends it early is told in a line.
 
-    *faults* are those of its outputs. *how_far* tells what is written by then.
+    *faults* are those of its outputs. *how_far* tells what is written by then. *has_others* is
+    whether there are outputs beside standard output, which miss rows once nobody reads that.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return work()
     except faults as error:
         progress.tell(f"scrapy {command}: {error}; {how_far()}")
-    except BrokenPipeError:  # whoever reads the rows has enough
-        return 0
+    except BrokenPipeError:
+        if not has_others:
+            return 0  # whoever reads the rows has enough
+        progress.tell(f"scrapy {command}: standard output was closed: {how_far()}")
     except KeyboardInterrupt:
         progress.tell(f"scrapy {command}: ended before all {units} were done: {how_far()}")
     finally:

@@ -43,13 +43,7 @@ def run_archive(plan: ArchivePlan, settings: BaseSettings) -> int:
     run = _Run(plan, progress)
 
     def work() -> int:
-        try:
-            run.work()
-        except BrokenPipeError:
-            if len(plan.feeds) == 1 and not plan.report:
-                raise  # whoever reads the rows has enough, and nobody misses any
-            progress.tell(f"scrapy archive: standard output was closed: {run.how_far()}")
-            return LOST
+        run.work()
         return status_of(run.desk.tally, settings.get("TPLSPIDER_FAIL")) if run.desk else LOST
 
     return run_until_ended(
@@ -59,6 +53,7 @@ def run_archive(plan: ArchivePlan, settings: BaseSettings) -> int:
         command="archive",
         units="key pages",
         faults=(FeedError, JournalError),
+        has_others=len(plan.feeds) > 1 or plan.report is not None,
     )
 
 
