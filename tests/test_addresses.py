@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from w3lib.url import canonicalize_url, safe_url_string
 
 from tests.literal import clean, without_user
-from tplspider.web import authority
 from tplspider.web.addresses import Resolver, clean_href, identity
 
 # Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
@@ -225,7 +224,7 @@ def test_joined_addresses_are_those_of_urljoin(path: str) -> None:
     href = f"/{path}".partition("#")[0].strip()
     joined = Resolver("http://example.org/docs/a.html").join(href)
     try:
-        authority.without_user(clean_href(href))
+        without_user(clean_href(href))
     except ValueError:  # an address that leads nowhere stays as it is written
         assert joined == href
         return

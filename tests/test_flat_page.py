@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 
 from tests.support.template_pages import KEY_URL, flat_pair, page_pairs
-from tplspider.web.flat_page import UNCOUNTED, FlatPage, Vocabulary, flatten
+from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.web.html import fold, parse_html
+from tplspider.web.node_texts import UNCOUNTED
 
 if TYPE_CHECKING:
     from tplspider.web.html import Element

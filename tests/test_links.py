@@ -10,9 +10,9 @@ from scrapy.linkextractors import IGNORED_EXTENSIONS
 from benchmarks.long_hosts import BOUND, ratios
 from tests import literal
 from tests.support.pages import DOCUMENTS
-from tplspider.web import ignored_extensions
 from tplspider.web.addresses import identity
 from tplspider.web.html import parse_html
+from tplspider.web.ignored_extensions import IGNORED_EXTENSIONS as OURS
 from tplspider.web.links import LinkCount, get_links, link_addresses
 from tplspider.web.site import Site
 
@@ -37,7 +37,7 @@ def test_links_are_those_of_the_definition(html: str, scope: str, longest: int) 
 
 
 def test_ignored_extensions_are_those_of_scrapy() -> None:
-    assert frozenset(IGNORED_EXTENSIONS) == ignored_extensions.IGNORED_EXTENSIONS
+    assert frozenset(IGNORED_EXTENSIONS) == OURS
 
 
 @pytest.mark.parametrize(

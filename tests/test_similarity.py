@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests import literal
 from tests.support.pages import DOCUMENTS
 from tplspider import Page, Site, identity, parse_html, read_page, similarity
-from tplspider.web.similarity import Outline
+from tplspider.web.page import Outline
 
 KEY = "http://example.org/docs/index.html"
 OTHER = "http://example.org/docs/a.html"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from w3lib.encoding import read_bom
 
-from tplspider.web.flat_page import UNCOUNTED
 from tplspider.web.html import find_all, main_body
+from tplspider.web.node_texts import UNCOUNTED
 
 if TYPE_CHECKING:
     from tplspider.web.html import Element

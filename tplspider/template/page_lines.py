@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lxml import etree
 
 from tplspider.template.text_lines import BLOCKS, CELLS
-from tplspider.web.flat_page import UNCOUNTED
+from tplspider.web.node_texts import UNCOUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,30 +7,22 @@ is numbered too, in a vocabulary that the pages share, so that comparing is comp
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress, count, islice, repeat
-from operator import not_
+from itertools import accumulate, compress, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from tplspider.web.html import Element, main_body
-from tplspider.web.node_texts import NodeTexts, read_nodes
+from tplspider.web.node_texts import LARGE, NodeTexts, is_stray, kept_nodes, read_nodes
 from tplspider.web.targets import Targets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tplspider.web.targets import Addresses
 
 Name = tuple[str | None, str | None]  # id and class of an element
 Content = str | tuple[str, str, str]  # its tag; with its text and its link, if it has any
 
-UNCOUNTED = frozenset({"script", "style", "noscript"})
-
 _ADDRESS = {"a": "href", "area": "href", "frame": "src", "iframe": "src", "img": "src"}
-LAYOUT = frozenset(
-    "article aside blockquote center div fieldset font footer form header main nav section table"
-    " td".split()
-)
-_LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 # Judged whole, by all the text in them: a token that two programs share is not template.
 _WHOLE = frozenset("code math pre textarea".split())
 _ATTRIBUTE = Element.get
@@ -110,30 +102,6 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     return page
 
 
-def kept_tags(tags: Iterable[Any]) -> list[bool]:
-    """Which tags are those of elements that count."""
-    return [_counts(tag) for tag in tags]
-
-
-def _counts(tag: Any) -> bool:
-    return isinstance(tag, str) and tag not in UNCOUNTED
-
-
-def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
-    """Which nodes are elements, and not in one that does not count."""
-    all_tags = {*tags}
-    counted = {tag for tag in all_tags if _counts(tag)}
-    if counted == all_tags:
-        return [True] * len(tags)
-    kept = list(map(counted.__contains__, tags))
-    left = list(compress(count(), map(not_, kept)))
-    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
-        for place, parent in enumerate(above[1:], 1):
-            if not kept[parent]:
-                kept[place] = False
-    return kept
-
-
 def _read_links(page: FlatPage, url: str, addresses: Addresses) -> None:
     """Find out where the links, images and frames of a page lead."""
     targets = Targets(page.elements[0], url, addresses)
@@ -170,7 +138,7 @@ def _set_stray_text_apart(page: FlatPage) -> None:
 
     A date or a bar between tables must not make the part another one, with all that is in it.
     """
-    large = [n for n, end in enumerate(page.ends) if end - n >= _LARGE and page.texts[n]]
+    large = [n for n, end in enumerate(page.ends) if end - n >= LARGE and page.texts[n]]
     if not large and not page.texts[0]:
         return
     before = [0, *accumulate(map(len, page.texts))]
@@ -180,14 +148,6 @@ def _set_stray_text_apart(page: FlatPage) -> None:
         if text and is_stray(element, page.tags[element], end - element, len(text), whole):
             page.loose[element] = text
             page.texts[element] = ""
-
-
-def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool:
-    """Whether the text directly in an element is stray, given its length and that of all in it.
-
-    *element* is its number, *size* the number of elements it is made of.
-    """
-    return not element or (tag in LAYOUT and size >= _LARGE and length <= _FEW * whole)
 
 
 def contents(page: FlatPage) -> list[Content]:

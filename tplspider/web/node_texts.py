@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress, count
+from operator import not_
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tplspider.web.html import Element
+
+
+UNCOUNTED = frozenset({"script", "style", "noscript"})
+LAYOUT = frozenset(
+    "article aside blockquote center div fieldset font footer form header main nav section table"
+    " td".split()
+)
+LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
 
 
 @dataclass(slots=True)
@@ -61,3 +73,35 @@ def folded(texts: list[str]) -> list[str]:
         else " ".join(bare.split())
         for text in texts
     ]
+
+
+def kept_tags(tags: Iterable[Any]) -> list[bool]:
+    """Which tags are those of elements that count."""
+    return [_counts(tag) for tag in tags]
+
+
+def _counts(tag: Any) -> bool:
+    return isinstance(tag, str) and tag not in UNCOUNTED
+
+
+def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
+    """Which nodes are elements, and not in one that does not count."""
+    all_tags = {*tags}
+    counted = {tag for tag in all_tags if _counts(tag)}
+    if counted == all_tags:
+        return [True] * len(tags)
+    kept = list(map(counted.__contains__, tags))
+    left = list(compress(count(), map(not_, kept)))
+    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
+        for place, parent in enumerate(above[1:], 1):
+            if not kept[parent]:
+                kept[place] = False
+    return kept
+
+
+def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool:
+    """Whether the text directly in an element is stray, given its length and that of all in it.
+
+    *element* is its number, *size* the number of elements it is made of.
+    """
+    return not element or (tag in LAYOUT and size >= LARGE and length <= _FEW * whole)

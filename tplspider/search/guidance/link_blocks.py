@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
-from tplspider.web.flat_page import LAYOUT, is_stray, kept_nodes, kept_tags
 from tplspider.web.html import main_body
+from tplspider.web.node_texts import LAYOUT, is_stray, kept_nodes, kept_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
