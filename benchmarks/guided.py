@@ -18,7 +18,7 @@ from tplspider.search.strategies import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
 
 LINKS, BOUND = 100_000, 3
 

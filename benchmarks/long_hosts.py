@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from benchmarks.timing import report, side_by_side
 from tplspider import Site, get_links, identity, parse_html
-from tplspider.web.flat_page import Vocabulary, flatten
-from tplspider.web.links import link_addresses
+from tplspider.template.flat_page import Vocabulary, flatten
+from tplspider.web.html import Element, link_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tplspider.web.html import Element
 
 URL = "http://example.org/docs/index.html"
 LINKS, LENGTH, LIMIT = 3_000, 1_000, 500

@@ -28,7 +28,7 @@ from tplspider import (
 from tplspider.evaluation.labelled_site import labelled_sites
 from tplspider.search.strategies import STRATEGIES
 from tplspider.sources.base import load_once
-from tplspider.web.page_faults import page_fault
+from tplspider.web.page import page_fault
 from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tplspider.extraction.memory import resident
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import SiteTemplates
 from tplspider.pools.stripper import Stripper
-from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

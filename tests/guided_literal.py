@@ -13,16 +13,14 @@ from tplspider.search.guidance.menu_signs import MenuSigns
 from tplspider.search.hyperlink_distance import HyperlinkDistances, link_relevance
 from tplspider.search.sort_links import sort_links
 from tplspider.template.element_text import ElementTexts
-from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tplspider.search.algorithm import Visit
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
-    from tplspider.web.links import Link
+    from tplspider.web.html import Element, Link
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
 ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more

@@ -16,16 +16,14 @@ from tests.support.template_pages import ARTICLES, PIECES, SITE, framed, page_pa
 from tplspider.items import PageTemplate
 from tplspider.template.companions import Companions
 from tplspider.template.extract import PageSource, compare, extract_template
-from tplspider.template.page_lines import page_lines
+from tplspider.template.flat_page import Content, FlatPage, Vocabulary, flatten
+from tplspider.template.page_lines import Line, page_lines
 from tplspider.template.subtree_bags import SubtreeBags
-from tplspider.web.flat_page import Content, Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
 
 TEXTS = frozenset({"main_text", "content_text", "title"})
 ALWAYS = frozenset({"key_url", "members", "template_share", "evidence", "method"})

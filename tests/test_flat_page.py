@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 
 from tests.support.template_pages import KEY_URL, flat_pair, page_pairs
-from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.web.html import fold, parse_html
-from tplspider.web.node_texts import UNCOUNTED
-
-if TYPE_CHECKING:
-    from tplspider.web.html import Element
+from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.web.html import UNCOUNTED, Element, fold, parse_html
 
 
 def read(html: str, url: str = KEY_URL) -> FlatPage:

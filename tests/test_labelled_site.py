@@ -14,7 +14,7 @@ from tplspider.evaluation.labels import number_elements, read_labels, without_la
 from tplspider.search.options import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path

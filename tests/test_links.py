@@ -10,11 +10,9 @@ from scrapy.linkextractors import IGNORED_EXTENSIONS
 from benchmarks.long_hosts import BOUND, ratios
 from tests import literal
 from tests.support.pages import DOCUMENTS
-from tplspider.web.addresses import identity
-from tplspider.web.html import parse_html
-from tplspider.web.ignored_extensions import IGNORED_EXTENSIONS as OURS
-from tplspider.web.links import LinkCount, get_links, link_addresses
-from tplspider.web.site import Site
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import IGNORED_EXTENSIONS as OURS
+from tplspider.web.html import LinkCount, get_links, link_addresses, parse_html
 
 URL = "http://example.org/docs/index.html"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tplspider import PageSource, PageTemplate, extract_template
 from tplspider.template.content import own_parts
-from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 MENU = "<ul>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(15)) + "</ul>"

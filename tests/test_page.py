@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
+from tplspider.web.addresses import Site
 from tplspider.web.html import parse_html, visible_text
 from tplspider.web.page import fingerprint, read_page
-from tplspider.web.site import Site
 
 PIECES = st.sampled_from(
     [

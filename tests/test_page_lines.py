@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.page_lines import Line, letters, page_lines
 from tplspider.template.text_lines import BLOCKS, CELLS, lines_of_elements
-from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.web.html import fold, parse_html
-from tplspider.web.node_texts import folded
+from tplspider.web.html import Element, fold, folded, parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.web.html import Element
 
 URL = "http://example.org/docs/key.html"
 ENDS = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}

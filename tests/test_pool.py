@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.literal import literal_pool
 from tplspider.pools.pool import LARGEST, Pool, PooledPage, page_site
-from tplspider.web.draw import place_of
+from tplspider.web.addresses import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

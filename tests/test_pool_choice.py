@@ -10,7 +10,7 @@ from tplspider.evaluation.key_page import KeyPage
 from tplspider.evaluation.page_choice import POOLS, Request, by_pool
 from tplspider.sources.base import load_page
 from tplspider.sources.folder import FolderSite
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,8 +23,7 @@ from tplspider.evaluation.silver_lines import Line, lines_of
 from tplspider.evaluation.silver_score import score_text, shares_kept
 from tplspider.evaluation.unlabelled_site import MirroredSite, unlabelled_sites
 from tplspider.sources.base import load_page
-from tplspider.web.answers import NoPage, Redirect
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import NoPage, Redirect, WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from tplspider.web.addresses import identity
-from tplspider.web.site import Site, fold_host
+from tplspider.web.addresses import Site, fold_host, identity
 
 KEY = "http://www.example.co.uk/x"
 

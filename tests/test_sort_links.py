@@ -8,10 +8,8 @@ from tests.support.examples import examples
 from tests.support.pages import DOCUMENTS, select
 from tplspider.search.dom_distance import farthest_first
 from tplspider.search.sort_links import sort_links
-from tplspider.web.addresses import identity
-from tplspider.web.html import parse_html
-from tplspider.web.links import get_links
-from tplspider.web.site import Site
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import get_links, parse_html
 
 URL = "http://example.org/docs/index.html"
 

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from tplspider.web.html import parse_html
-from tplspider.web.tag_cost import is_too_costly
+from tplspider.web.html import is_too_costly, parse_html
 
 MANY = 30_000
 NAMES = [b"a%d" % number for number in range(MANY)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.web.html import parse_html
-from tplspider.web.targets import Addresses, Targets
+from tplspider.web.html import Addresses, Targets, parse_html
 
 ROOT = parse_html("<body></body>")
 BASES = st.sampled_from(

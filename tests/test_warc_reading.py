@@ -17,7 +17,7 @@ from backports import zstd
 from tests.support.warc_files import HTML, http, packed, record, response
 from tplspider.sources.warc_archive import open_archive
 from tplspider.sources.warc_records import BROKEN, CUT, WRONG_LENGTH, scan
-from tplspider.web.answers import (
+from tplspider.web.page import (
     BAD_RESPONSE,
     NOT_ARCHIVED,
     NOT_HTML,
@@ -25,9 +25,9 @@ from tplspider.web.answers import (
     TOO_LARGE,
     NoPage,
     Redirect,
+    WebPage,
+    page_fault,
 )
-from tplspider.web.page_faults import page_fault
-from tplspider.web.web_page import WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,8 +24,7 @@ from tplspider.sources.base import limits_of
 from tplspider.sources.warc_archive import open_archive
 from tplspider.sources.warc_extra import ArchiveIterator, WarcRecord
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-from tplspider.web.answers import NoPage
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import NoPage, WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path

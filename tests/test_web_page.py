@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy.http import Headers, HtmlResponse, TextResponse
 from scrapy.responsetypes import responsetypes
 
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage
 
 TYPES = st.sampled_from(
     [

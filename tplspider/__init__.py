@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from tplspider.sources.memory import MemorySite
     from tplspider.sources.warc_archive import open_archive
     from tplspider.template.extract import PageSource, extract_template
-    from tplspider.web.addresses import Address, identity
-    from tplspider.web.answers import NoPage, Redirect
-    from tplspider.web.html import parse_html
-    from tplspider.web.links import Link, get_links
-    from tplspider.web.page import Page, read_page
+    from tplspider.web.addresses import Address, Site, identity
+    from tplspider.web.html import Link, get_links, parse_html
+    from tplspider.web.page import NoPage, Page, Redirect, WebPage, read_page
     from tplspider.web.similarity import similarity
-    from tplspider.web.site import Site
-    from tplspider.web.web_page import WebPage
 
 __version__ = "0.1.0"
 
@@ -77,28 +73,28 @@ _MODULES = {
     "Address": "web.addresses",
     "CandidateSearch": "items",
     "FolderSite": "sources.folder",
-    "Link": "web.links",
+    "Link": "web.html",
     "MemorySite": "sources.memory",
-    "NoPage": "web.answers",
+    "NoPage": "web.page",
     "Page": "web.page",
     "PageSource": "template.extract",
     "PageTemplate": "items",
     "PoolFolder": "pools.pool_folder",
-    "Redirect": "web.answers",
+    "Redirect": "web.page",
     "SearchAnswer": "crawl.batch.answers",
     "SearchLimits": "search.options",
     "SearchOptions": "search.options",
     "SearchSession": "search.session",
-    "Site": "web.site",
+    "Site": "web.addresses",
     "SiteSource": "sources.base",
     "SiteTemplates": "pools.site_templates",
     "StrippedPage": "pools.site_templates",
     "SubdigraphSearch": "search.window",
     "TemplateCandidate": "items",
     "Visit": "search.algorithm",
-    "WebPage": "web.web_page",
+    "WebPage": "web.page",
     "extract_template": "template.extract",
-    "get_links": "web.links",
+    "get_links": "web.html",
     "identity": "web.addresses",
     "open_archive": "sources.warc_archive",
     "parse_html": "web.html",

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
     from tplspider.search.options import SearchLimits
     from tplspider.search.session import SearchSession
-    from tplspider.web.answers import NoPage
-    from tplspider.web.page import Page
-    from tplspider.web.site import Site
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.addresses import Site
+    from tplspider.web.page import NoPage, Page, WebPage
 
 
 class LoopbackResolver(CachingThreadedResolver):

@@ -9,10 +9,8 @@ from tplspider.search.reading import read_web_page
 
 if TYPE_CHECKING:
     from tplspider.search.options import SearchLimits
-    from tplspider.web.answers import NoPage
-    from tplspider.web.page import Page
-    from tplspider.web.site import Site
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.addresses import Site
+    from tplspider.web.page import NoPage, Page, WebPage
 
 
 class EchoingSpider(StumblingSpider):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tplspider import NoPage, WebPage
-from tplspider.web.answers import ROBOTS
+from tplspider.web.page import ROBOTS
 
 if TYPE_CHECKING:
     from typing import Any

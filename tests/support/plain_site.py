@@ -21,7 +21,7 @@ from tplspider import (
 )
 from tplspider.search.answer import explored_links
 from tplspider.search.strategies import STRATEGIES, Strategy
-from tplspider.web.answers import NoPage, redirect_to
+from tplspider.web.page import NoPage, redirect_to
 
 ROOT = "http://example.org"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from tplspider.template.extract import PageSource, extract_template
-from tplspider.web.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

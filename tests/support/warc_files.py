@@ -9,18 +9,14 @@ from dataclasses import dataclass, field
 from hashlib import sha1
 from typing import TYPE_CHECKING
 
-from tplspider.sources.base import load_once
-from tplspider.web.addresses import identity
-from tplspider.web.answers import NoPage, Redirect
-from tplspider.web.html import parse_html
-from tplspider.web.links import get_links
-from tplspider.web.page_faults import page_fault
-from tplspider.web.site import Site
+from tplspider.sources.base import SiteSource, load_once
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import get_links, parse_html
+from tplspider.web.page import NoPage, Redirect, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.sources.base import SiteSource
 
 DATE = "2024-05-06T07:08:09Z"
 HTML = "text/html; charset=utf-8"

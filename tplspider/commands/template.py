@@ -218,7 +218,7 @@ def _tell_evidence(found: PageTemplate) -> None:
 
 
 def _why_none(summary: CandidateSearch) -> str:
-    from tplspider.web.answers import BAD_INPUT, NOT_LOADED
+    from tplspider.web.page import BAD_INPUT, NOT_LOADED
 
     if summary.key_outcome == BAD_INPUT:
         return summary.hint

@@ -23,8 +23,7 @@ from tplspider.crawl.credentials import (
 from tplspider.crawl.fleet.address import check_queue_name
 from tplspider.search.options import SearchOptions
 from tplspider.search.strategies import STRATEGIES
-from tplspider.web.authority import LONGEST_HOST, host_of
-from tplspider.web.site import SCOPES
+from tplspider.web.addresses import LONGEST_HOST, SCOPES, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,15 +15,14 @@ import logging
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from tplspider.crawl.tally import COMPLETE, PARTIAL, tally_of
+from tplspider.crawl.tally import COMPLETE, PARTIAL, Tally, tally_of
 from tplspider.crawl.tally import LOST as LOST_BEFORE
-from tplspider.web.answers import BAD_INPUT
+from tplspider.web.page import BAD_INPUT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.crawl.tally import Tally
 
 logger = logging.getLogger(__name__)
 

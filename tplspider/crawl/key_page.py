@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tplspider.crawl.arguments import check_options, key_address
+from tplspider.crawl.arguments import Arguments, check_options, key_address
 from tplspider.crawl.credentials import Credentials, read_credentials, without_credentials
 from tplspider.search.options import SearchOptions, search_id
-from tplspider.web.authority import host_of
+from tplspider.web.addresses import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tplspider.crawl.arguments import Arguments
     from tplspider.crawl.batch.key_list import ListLine
 
 

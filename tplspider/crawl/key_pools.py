@@ -12,17 +12,16 @@ from scrapy.utils.asyncio import run_in_thread
 from tplspider.extraction.workers import ExtractionError
 from tplspider.items import PageTemplate
 from tplspider.pools.nearness import companions
-from tplspider.pools.pool import page_site
+from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.stripper import COMPANIONS
 from tplspider.search.ends import POOL
 from tplspider.search.evidence import SPARE
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:
-    from tplspider.pools.pool import PooledPage
     from tplspider.pools.pool_folder import PoolFolder
     from tplspider.search.session import SearchSession
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.page import WebPage
 
 logger = logging.getLogger(__name__)
 

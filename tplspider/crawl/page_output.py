@@ -25,7 +25,7 @@ from tplspider.extraction.workers import (
 from tplspider.items import PageTemplate
 from tplspider.pools.stripper import COMPANIONS
 from tplspider.search.companions import MOST
-from tplspider.search.evidence import KEY, evidence, members
+from tplspider.search.evidence import KEY, WantedPage, evidence, members
 from tplspider.search.wording import counted
 from tplspider.sources.kept_pages import KeptPage, KeptPages
 from tplspider.template.extract import PageSource
@@ -38,10 +38,8 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.arguments import Arguments
     from tplspider.crawl.key_pools import KeyPools
-    from tplspider.search.evidence import WantedPage
     from tplspider.search.session import SearchSession
-    from tplspider.web.page import Page
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.page import Page, WebPage
 
 logger = logging.getLogger(__name__)
 

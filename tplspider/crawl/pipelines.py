@@ -16,8 +16,8 @@ from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.pools.pool import page_site
 from tplspider.search.ends import POOL
 from tplspider.web.addresses import identity
-from tplspider.web.answers import BAD_INPUT, CRASHED, NO_LINKS
-from tplspider.web.safe_text import storable_value
+from tplspider.web.page import BAD_INPUT, CRASHED, NO_LINKS
+from tplspider.web.text import storable_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

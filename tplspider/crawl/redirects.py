@@ -14,15 +14,13 @@ from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 
 from tplspider.crawl.responses import web_page
-from tplspider.crawl.ticket import ticket_of
-from tplspider.web.answers import Redirect
-from tplspider.web.redirect_rules import REDIRECTS, clean_location, is_loop, meta_refresh
+from tplspider.crawl.ticket import Ticket, ticket_of
+from tplspider.web.page import Redirect
+from tplspider.web.redirects import REDIRECTS, clean_location, is_loop, meta_refresh
 
 if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
-
-    from tplspider.crawl.ticket import Ticket
 
 
 class OffsiteRedirectError(IgnoreRequest):

@@ -15,7 +15,7 @@ from tplspider.crawl.outputs.lost import count_lost
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.files import ReportFolder, write_report
 from tplspider.search.wording import counted
-from tplspider.web.answers import BAD_INPUT, CRASHED
+from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

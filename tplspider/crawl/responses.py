@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
     from scrapy.http import Response

@@ -26,7 +26,7 @@ from tplspider.crawl.search_clock import SearchClocks
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
 from tplspider.search.ends import CANCELLED, MAX_SECONDS
-from tplspider.web.answers import ERROR
+from tplspider.web.page import ERROR
 
 if TYPE_CHECKING:
     from typing import Self

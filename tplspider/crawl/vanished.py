@@ -18,7 +18,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from tplspider.crawl.requests import empty_request
 from tplspider.crawl.scrapy_private import is_open
 from tplspider.crawl.ticket import Ticket
-from tplspider.web.answers import ERROR, NoPage
+from tplspider.web.page import ERROR, NoPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from tplspider.pools.nearness import Signs, signs_of
 from tplspider.pools.pool import PooledPage
 from tplspider.sources.base import load_page
+from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.template.page_lines import page_lines
-from tplspider.web.addresses import identity
-from tplspider.web.flat_page import Vocabulary, flatten
-from tplspider.web.html import parse_html
-from tplspider.web.links import get_links
-from tplspider.web.site import Site
-from tplspider.web.web_page import WebPage
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import get_links, parse_html
+from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
     from tplspider.sources.folder import FolderSite

@@ -14,10 +14,8 @@ from w3lib.url import safe_url_string
 from tplspider.evaluation.labels import Labels, labels_of, read_labels, without_labels
 from tplspider.sources.base import load_once, load_page
 from tplspider.sources.folder import FolderSite, is_folder
-from tplspider.web.answers import NoPage
 from tplspider.web.html import find_all, parse_html
-from tplspider.web.page_faults import page_fault
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import NoPage, WebPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

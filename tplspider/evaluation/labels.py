@@ -10,15 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING
 
 from w3lib.encoding import read_bom
 
-from tplspider.web.html import find_all, main_body
-from tplspider.web.node_texts import UNCOUNTED
-
-if TYPE_CHECKING:
-    from tplspider.web.html import Element
+from tplspider.web.html import UNCOUNTED, Element, find_all, main_body
 
 NOT_TEMPLATE, MAIN_CONTENT = "teco_nottemplate", "teco_maincontent"
 

@@ -12,17 +12,15 @@ from tplspider.evaluation.measure import TEXTS, page_level_texts
 from tplspider.evaluation.silver import SitePage, label_lines, pages_beside
 from tplspider.evaluation.silver_lines import lines_of
 from tplspider.evaluation.silver_score import SilverScore, score_text
-from tplspider.evaluation.unlabelled_site import unlabelled_sites
+from tplspider.evaluation.unlabelled_site import UnlabelledSite, unlabelled_sites
 from tplspider.sources.base import load_once
-from tplspider.web.page_faults import page_fault
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tplspider.evaluation.plan import Plan
     from tplspider.evaluation.text_extractors import Extractor
-    from tplspider.evaluation.unlabelled_site import UnlabelledSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,34 +9,27 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.evaluation.crawl_order import breadth_first
-from tplspider.pools.nearness import nearest
-from tplspider.pools.pool import Pool
+from tplspider.pools.nearness import Signs, nearest
+from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_pools import READY
 from tplspider.pools.stripper import COMPANIONS
 from tplspider.search.companions import MOST
 from tplspider.search.ends import LINKS_EXHAUSTED
-from tplspider.search.events import LinkSettled
+from tplspider.search.events import Event, LinkSettled, Listener
 from tplspider.search.evidence import KEY, evidence
 from tplspider.search.options import SearchLimits, SearchOptions
-from tplspider.search.reading import read_web_page
+from tplspider.search.reading import Reader, read_web_page
 from tplspider.search.session import SearchSession
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.strategies import STRATEGIES, Strategy
 from tplspider.sources.base import drive, load_once
-from tplspider.sources.folder import find_file
+from tplspider.sources.folder import FolderSite, find_file
 from tplspider.web.addresses import identity
-from tplspider.web.page_faults import page_fault
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tplspider.pools.nearness import Signs
-    from tplspider.pools.pool import PooledPage
-    from tplspider.search.events import Event, Listener
-    from tplspider.search.reading import Reader
-    from tplspider.search.strategies import Strategy
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.sources.folder import FolderSite
 
 _SAMPLE = 25
 

@@ -17,8 +17,7 @@ from w3lib.url import safe_url_string
 from tplspider.evaluation.labelled_site import CorpusError, LabelError
 from tplspider.sources.base import load_page
 from tplspider.sources.folder import FolderSite, is_folder
-from tplspider.web.answers import NoPage, Redirect, redirect_to, status_reason
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import NoPage, Redirect, WebPage, redirect_to, status_reason
 
 if TYPE_CHECKING:
     from pathlib import Path

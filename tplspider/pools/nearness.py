@@ -10,19 +10,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tplspider.pools.pool import page_identity
+from tplspider.pools.pool import PooledPage, page_identity
 from tplspider.search.companions import path_segments, share_of_directories
-from tplspider.template.page_lines import page_lines
-from tplspider.web.flat_page import Vocabulary, flatten
+from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.template.page_lines import Line, page_lines
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tplspider.pools.pool import PooledPage
     from tplspider.template.comparison import ComparedPage
-    from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
 
 _LINKS = frozenset({"a", "area"})
 SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence

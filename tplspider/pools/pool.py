@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, cast
 
 from tplspider.pools.look import look_of
 from tplspider.template.extract import PageSource
-from tplspider.web.addresses import identity
-from tplspider.web.authority import without_user
-from tplspider.web.draw import place_of
-from tplspider.web.page_faults import is_too_large
-from tplspider.web.site import site_name
+from tplspider.web.addresses import identity, place_of, site_name, without_user
+from tplspider.web.page import is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

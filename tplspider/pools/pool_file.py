@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
 
 from tplspider.pools.pool import LARGEST, PooledPage, page_identity, page_site
-from tplspider.web.draw import place_of
+from tplspider.web.addresses import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,15 +12,14 @@ from tplspider.items import PageTemplate
 from tplspider.pools.kept_pools import MEGABYTES, PoolStore
 from tplspider.pools.pool import POOL, PooledPage
 from tplspider.pools.pools_aside import FILE_MEGABYTES
-from tplspider.pools.site_pools import HELD, READY, SitePools
+from tplspider.pools.site_pools import HELD, READY, Released, SitePools
 from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper, TooLargeError
 from tplspider.template.markdown import check_markdown
-from tplspider.web.safe_text import storable
+from tplspider.web.text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tplspider.pools.site_pools import Released
 
 logger = logging.getLogger(__name__)
 

@@ -6,17 +6,16 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from tplspider.pools.known_signs import KnownSigns
-from tplspider.pools.nearness import PoolSigns, read_signs, signs_of
+from tplspider.pools.nearness import PoolSigns, Signs, read_signs, signs_of
 from tplspider.template.companions import Companions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.items import PageTemplate
-    from tplspider.pools.nearness import Signs
     from tplspider.pools.pool import PooledPage
+    from tplspider.template.flat_page import FlatPage
     from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
 
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 32  # of which pages are kept ready ...

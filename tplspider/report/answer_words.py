@@ -22,7 +22,7 @@ from tplspider.search.ends import (
 )
 from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE
 from tplspider.search.wording import counted
-from tplspider.web.answers import NO_LINKS, NOT_LOADED, PRIVATE_ADDRESS, ROBOTS, TOO_LONG
+from tplspider.web.page import NO_LINKS, NOT_LOADED, PRIVATE_ADDRESS, ROBOTS, TOO_LONG
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tplspider.report.shown_text import short
-from tplspider.web.answers import (
+from tplspider.web.page import (
     BAD_INPUT,
     BAD_RESPONSE,
     CONNECTION,

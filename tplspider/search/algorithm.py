@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES, CompleteSubdigraphs, members
 from tplspider.search.link_graph import LinkGraph
-from tplspider.web.answers import NoPage, Redirect
-from tplspider.web.page import Page
+from tplspider.web.page import Answer, NoPage, Page, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tplspider.web.addresses import Address
-    from tplspider.web.answers import Answer
 
 _KEY_PAGE = -1  # its number; those of explored pages start from 0
 

@@ -11,7 +11,7 @@ from tplspider.search.ends import KEY_PAGE_UNUSABLE
 from tplspider.search.hints import answer_hint, joined
 from tplspider.search.hyperlink_distance import HyperlinkDistances
 from tplspider.search.witness_visit import witness_link
-from tplspider.web.links import Link
+from tplspider.web.html import Link
 from tplspider.web.similarity import similarity
 
 if TYPE_CHECKING:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.web.answers import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT
-from tplspider.web.no_links import no_links_hint
-from tplspider.web.script_menu import script_menu_hint
+from tplspider.web.html import Element, no_links_hint, script_menu_hint
+from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT, WebPage
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.search.options import SearchLimits
-    from tplspider.web.html import Element
-    from tplspider.web.site import Site
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.addresses import Site
 
 _ONE_PAGE = (
     "one page alone proves nothing: no other page confirms that it has the key page's template"

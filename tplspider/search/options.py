@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.search.redirect_ways import MAX_REDIRECTS
-from tplspider.web.site import SCOPES
+from tplspider.web.addresses import SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tplspider.search.options import SearchLimits
-from tplspider.web.addresses import identity
-from tplspider.web.answers import OFFSITE_REDIRECT, NoPage
-from tplspider.web.html import parse_html
-from tplspider.web.page import Page, read_page
-from tplspider.web.page_faults import page_fault
-from tplspider.web.site import Site
-from tplspider.web.web_page import WebPage
-
-if TYPE_CHECKING:
-    from tplspider.web.html import Element
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import Element, parse_html
+from tplspider.web.page import OFFSITE_REDIRECT, NoPage, Page, WebPage, page_fault, read_page
 
 Reader = Callable[[WebPage, Site, SearchLimits], Page | NoPage]
 

@@ -10,12 +10,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect
+from tplspider.web.page import BAD_RESPONSE, OFFSITE_REDIRECT, Answer, NoPage, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from tplspider.web.answers import Answer
 
 MAX_REDIRECTS = 20  # as Scrapy has it, and browsers
 

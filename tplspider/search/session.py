@@ -7,39 +7,33 @@ from typing import TYPE_CHECKING, Literal
 
 from tplspider.search.answer import summary, unusable
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.events import LinkSettled, SearchEnded, SearchStarted
+from tplspider.search.events import Event, LinkSettled, Listener, SearchEnded, SearchStarted
 from tplspider.search.hints import key_page_fault_hint, key_page_hint
 from tplspider.search.options import SearchLimits, SearchOptions, search_id
-from tplspider.search.reading import read_tree, read_web_page
-from tplspider.search.strategies import strategy_named
+from tplspider.search.reading import Reader, read_tree, read_web_page
+from tplspider.search.strategies import Strategy, strategy_named
 from tplspider.search.window import SubdigraphSearch
 from tplspider.search.witness_visit import WITNESS, find_witness, is_settled, settle
-from tplspider.web.addresses import identity
-from tplspider.web.answers import (
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import Link, LinkCount, get_links, parse_html
+from tplspider.web.page import (
     ERROR,
     NO_LINKS,
     NOT_LOADED,
     OFFSITE_REDIRECT,
     TOO_LONG,
+    Answer,
     NoPage,
+    Page,
     Redirect,
+    WebPage,
+    page_fault,
     redirect_to,
 )
-from tplspider.web.html import parse_html
-from tplspider.web.links import LinkCount, get_links
-from tplspider.web.page import Page
-from tplspider.web.page_faults import page_fault
-from tplspider.web.site import Site
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
     from tplspider.search.algorithm import Visit
-    from tplspider.search.events import Event, Listener
-    from tplspider.search.reading import Reader
-    from tplspider.search.strategies import Strategy
-    from tplspider.web.answers import Answer
-    from tplspider.web.links import Link
-    from tplspider.web.web_page import WebPage
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from tplspider.search.hyperlink_distance import HyperlinkDistances, link_relevan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
 
 
 def sort_links(links: Sequence[Link], reference: str) -> list[Link]:

@@ -13,15 +13,13 @@ from tplspider.search.algorithm import Exploration, Visit
 from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
 from tplspider.search.ends import COMPLETE, LINKS_EXHAUSTED, MAX_LOADS
 from tplspider.search.redirect_ways import MAX_REDIRECTS, RedirectWays
-from tplspider.web.answers import NOT_ARCHIVED, NoPage, Redirect
+from tplspider.web.page import NOT_ARCHIVED, Answer, NoPage, Page, Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from tplspider.web.addresses import Address
-    from tplspider.web.answers import Answer
-    from tplspider.web.page import Page
 
 
 class SubdigraphSearch:

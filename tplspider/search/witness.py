@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tplspider.web.html import Element
-    from tplspider.web.links import Link
+    from tplspider.web.html import Element, Link
     from tplspider.web.page import Page
 
 NAMES = 8  # so many names in the tree of a page tell its kind ...

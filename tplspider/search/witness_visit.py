@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from tplspider.search.algorithm import Visit
 from tplspider.search.witness import choose_witness, needs_witness
 from tplspider.web.addresses import Address, identity
-from tplspider.web.answers import NoPage
-from tplspider.web.page import Page
+from tplspider.web.page import Answer, NoPage, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tplspider.items import WitnessLink
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.web.answers import Answer
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
 
 WITNESS = 0  # in the place of a rank, which a witness does not have
 

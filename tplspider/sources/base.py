@@ -7,19 +7,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from tplspider.search.options import SearchLimits
+from tplspider.search.options import SearchLimits, SearchOptions
 from tplspider.search.redirect_ways import MAX_REDIRECTS
 from tplspider.search.session import SearchSession
-from tplspider.web.answers import BAD_RESPONSE, OFFSITE_REDIRECT, NoPage, Redirect, redirect_to
-from tplspider.web.page_faults import page_fault
-from tplspider.web.redirect_rules import is_loop, redirect_target
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import (
+    BAD_RESPONSE,
+    OFFSITE_REDIRECT,
+    NoPage,
+    Page,
+    Redirect,
+    WebPage,
+    page_fault,
+    redirect_to,
+)
+from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tplspider.search.options import SearchOptions
-    from tplspider.web.page import Page
 
 
 class SiteSource(Protocol):

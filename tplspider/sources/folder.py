@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
-from tplspider.web.answers import NoPage, redirect_to, status_reason
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import NoPage, Redirect, WebPage, redirect_to, status_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.resources.abc import Traversable
 
-    from tplspider.web.answers import Redirect
 
 _TYPES = MimeTypes()  # Python's own list: that of the machine would make its pages those of others
 

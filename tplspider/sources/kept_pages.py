@@ -8,12 +8,11 @@ from io import SEEK_END
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import Page, WebPage
 
 if TYPE_CHECKING:
     from typing import IO
 
-    from tplspider.web.page import Page
 
 logger = logging.getLogger(__name__)
 

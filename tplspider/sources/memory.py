@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.web.answers import NoPage, status_reason
+from tplspider.web.page import NoPage, Redirect, WebPage, status_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from tplspider.web.answers import Redirect
-    from tplspider.web.web_page import WebPage
 
 
 class MemorySite:

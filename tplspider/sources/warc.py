@@ -10,21 +10,17 @@ from tplspider.sources.unread import Unread
 from tplspider.sources.warc_answers import answer_of, date_of_other
 from tplspider.sources.warc_capture import ALIAS, Capture, capture_of
 from tplspider.sources.warc_copies import COPIED, copy_of
-from tplspider.sources.warc_index import WarcIndex, stored_key
+from tplspider.sources.warc_index import Place, WarcIndex, stored_key
 from tplspider.sources.warc_records import read_at
-from tplspider.web.addresses import identity
-from tplspider.web.answers import NOT_ARCHIVED, NoPage
-from tplspider.web.draw import place_of
+from tplspider.web.addresses import identity, place_of
+from tplspider.web.page import NOT_ARCHIVED, NoPage, Redirect, WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
     from typing import Self
 
-    from tplspider.sources.warc_index import Place
     from tplspider.sources.warc_lengths import ScannedRecord
-    from tplspider.web.answers import Redirect
-    from tplspider.web.web_page import WebPage
 
 LARGEST = 10 * 1024 * 1024  # bytes of a page, as what is loaded in a crawl by default
 _MOST_ALIASES = 5  # that lead from one capture to the next

@@ -15,8 +15,7 @@ from tplspider.sources.warc_capture import (
     is_of_another,
     record_type,
 )
-from tplspider.web.answers import BAD_RESPONSE, TOO_LARGE, NoPage
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import BAD_RESPONSE, TOO_LARGE, NoPage, WebPage
 
 if TYPE_CHECKING:
     from tplspider.sources.warc_lengths import ScannedRecord

@@ -16,7 +16,7 @@ from tplspider.sources.warc_extra import (
     ZstdDecompressor,
     ZstdError,
 )
-from tplspider.web.web_page import SNIFFED, is_text
+from tplspider.web.page import SNIFFED, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

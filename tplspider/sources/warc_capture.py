@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tplspider.sources.warc_extra import WarcHeader, WarcRecordType
+from tplspider.sources.warc_extra import WarcHeader, WarcRecord, WarcRecordType
 from tplspider.web.addresses import identity, is_simple
-from tplspider.web.redirect_rules import REDIRECTS
+from tplspider.web.redirects import REDIRECTS
 
 if TYPE_CHECKING:
-    from tplspider.sources.warc_extra import WarcRecord
     from tplspider.sources.warc_lengths import ScannedRecord
 
 # Which of several captures of an address counts: the lowest of these, then the newest.

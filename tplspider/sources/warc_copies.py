@@ -9,7 +9,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from tplspider.sources.warc_records import scan
-from tplspider.web.draw import place_of
+from tplspider.web.addresses import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

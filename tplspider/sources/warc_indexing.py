@@ -8,11 +8,11 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tplspider.sources.warc_capture import capture_of
+from tplspider.sources.warc_capture import Capture, capture_of
 from tplspider.sources.warc_cdxj import REVISIT, marks_of, read_cdxj
 from tplspider.sources.warc_copies import copy_of, copy_records
 from tplspider.sources.warc_extra import WarcRecordType
-from tplspider.sources.warc_index import stored_key
+from tplspider.sources.warc_index import IndexedFile, stored_key
 from tplspider.sources.warc_lengths import ScannedRecord
 from tplspider.sources.warc_places import START_OF, kind_of, next_place
 from tplspider.sources.warc_records import (
@@ -23,16 +23,13 @@ from tplspider.sources.warc_records import (
     scan,
     strict_records,
 )
-from tplspider.web.draw import place_of
-from tplspider.web.site import site_name
+from tplspider.web.addresses import place_of, site_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
-    from tplspider.sources.warc_capture import Capture
-    from tplspider.sources.warc_index import IndexedFile
     from tplspider.sources.warc_index_rows import Added, Row
 
     # How many captures there are, what is wrong with the file, and some of them.

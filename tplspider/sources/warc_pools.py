@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.web.page_faults import page_fault
-from tplspider.web.redirect_rules import redirect_target
-from tplspider.web.web_page import WebPage
+from tplspider.web.page import WebPage, page_fault
+from tplspider.web.redirects import redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,24 +9,21 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tplspider.sources.warc_answers import answer_of, date_of_other
-from tplspider.sources.warc_capture import ALIAS, REDIRECT, kind_of_status
+from tplspider.sources.warc_capture import ALIAS, REDIRECT, Capture, kind_of_status
 from tplspider.sources.warc_index import stored_key
 from tplspider.sources.warc_indexing import NotAddressableError, addressable_captures
 from tplspider.sources.warc_records import read_at
 from tplspider.spark.stored_files import StoredFiles, address_of
 from tplspider.spark.table_columns import CAPTURE, batches_of
-from tplspider.web.addresses import identity
-from tplspider.web.draw import place_of
-from tplspider.web.redirect_rules import redirect_target
-from tplspider.web.site import site_name
-from tplspider.web.web_page import WebPage
+from tplspider.web.addresses import identity, place_of, site_name
+from tplspider.web.page import WebPage
+from tplspider.web.redirects import redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from tplspider.sources.warc_capture import Capture
 
 Row = dict[str, Any]
 

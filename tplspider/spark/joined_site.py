@@ -15,15 +15,13 @@ from tplspider.sources.warc_capture import ALIAS
 from tplspider.sources.warc_index import Place
 from tplspider.sources.warc_places import LONGEST_HEAD
 from tplspider.sources.warc_records import read_at
-from tplspider.spark.stored_files import address_of
-from tplspider.web.web_page import WebPage
+from tplspider.spark.stored_files import StoredFiles, address_of
+from tplspider.web.page import NoPage, Redirect, WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tplspider.sources.warc_lengths import ScannedRecord
-    from tplspider.spark.stored_files import StoredFiles
-    from tplspider.web.answers import NoPage, Redirect
 
 SHALLOW, DEEP = 100, 1000  # pages of a site that are looked up for its pool, and once more
 _SPARE = 1 << 20  # bytes that are read where a record is longer than was thought

@@ -19,19 +19,18 @@ from tplspider.search.options import SearchOptions
 from tplspider.sources.unread import Unread
 from tplspider.spark.capturing import key_of
 from tplspider.spark.careful import in_child, needs_care
-from tplspider.spark.joined_site import JoinedSite, place_from
+from tplspider.spark.joined_site import JoinedSite, StoredPlace, place_from
 from tplspider.spark.searching import KeyJob, KeyLine
 from tplspider.spark.stored_files import StoredFiles
 from tplspider.spark.table_columns import ASKED, HOST_KEYS, batches_of, unread_row
 from tplspider.stripping.outcomes import UNREADABLE
-from tplspider.web.answers import BAD_INPUT
+from tplspider.web.page import BAD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
 
-    from tplspider.spark.joined_site import StoredPlace
 
 __all__ = ["HostKeys", "asking_row", "host_name", "list_jobs", "search_options"]
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tplspider.extraction.archive_search import ArchiveJob, Searcher
+from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveJob, ArchiveWork, Searcher
 from tplspider.extraction.extractors import one_line
 from tplspider.items import CandidateSearch
 from tplspider.search.answer import unanswered
@@ -19,7 +19,7 @@ from tplspider.spark.careful import in_child, needs_care
 from tplspider.spark.joined_site import JoinedSite, place_from
 from tplspider.spark.stored_files import StoredFiles
 from tplspider.spark.table_columns import ASKED, ATTEMPT, batches_of, item_row, unread_row
-from tplspider.web.answers import CRASHED, ERROR
+from tplspider.web.page import CRASHED, ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveWork
 
 Row = dict[str, Any]
 

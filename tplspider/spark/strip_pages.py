@@ -16,20 +16,19 @@ from tplspider.pools.stripper import Stripper
 from tplspider.sources.unread import Unread
 from tplspider.sources.warc_index import stored_key
 from tplspider.spark.careful import in_child, needs_care
-from tplspider.spark.joined_site import JoinedSite, NotLookedUpError, place_from
+from tplspider.spark.joined_site import JoinedSite, NotLookedUpError, StoredPlace, place_from
 from tplspider.spark.stored_files import StoredFiles
 from tplspider.spark.table_columns import POOLED, UNREAD, batches_of, unread_row
 from tplspider.stripping.outcomes import PAGE
 from tplspider.stripping.rows import columns, make_row, wanted_fields
 from tplspider.stripping.strip_archive import read_page
-from tplspider.web.answers import CRASHED, ERROR, TIMEOUT
+from tplspider.web.page import CRASHED, ERROR, TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tplspider.items import PageTemplate
     from tplspider.pools.pool import PooledPage
-    from tplspider.spark.joined_site import StoredPlace
 
 Row = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import pyarrow as pa
 
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.web.safe_text import storable_value
+from tplspider.web.text import storable_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

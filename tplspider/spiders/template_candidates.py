@@ -22,7 +22,7 @@ from tplspider.crawl.responses import web_page
 from tplspider.crawl.ticket import Ticket, expected_ticket, is_expected
 from tplspider.crawl.vanished import TicketOffice
 from tplspider.crawl.warc.recorder import tell
-from tplspider.web.answers import TOO_LONG, NoPage
+from tplspider.web.page import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from tplspider.stripping.manifest import web_address
-from tplspider.web.authority import LONGEST_HOST
-from tplspider.web.site import registered_domain
+from tplspider.web.addresses import LONGEST_HOST, registered_domain
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from w3lib.url import safe_url_string
 
 from tplspider.stripping.plain_file import PlainFileError, read_plain_file
-from tplspider.web.addresses import identity
-from tplspider.web.authority import check_host, host_of, without_user
-from tplspider.web.site import site_name
+from tplspider.web.addresses import check_host, host_of, identity, site_name, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from tplspider.extraction.errors import (
     ExtractionTimeoutError,
     WorkerDiedError,
 )
-from tplspider.web.answers import CRASHED, ERROR, TIMEOUT
+from tplspider.web.page import CRASHED, ERROR, TIMEOUT
 
 PAGE = "page"  # as of explored links
 EMPTY = "empty"

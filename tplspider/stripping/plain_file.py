@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from tplspider.stripping.outcomes import LINK, SPECIAL, UNREADABLE
-from tplspider.web.answers import TOO_LARGE
+from tplspider.web.page import TOO_LARGE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from contextlib import suppress
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from tplspider.web.safe_text import safe_cell
+from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from typing import Self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tplspider.web.safe_text import storable
+from tplspider.web.text import storable
 
 if TYPE_CHECKING:
     from tplspider.items import PageTemplate

@@ -9,9 +9,7 @@ from mimetypes import MimeTypes
 from tplspider.stripping.addresses import mirrored_address, without_query
 from tplspider.stripping.outcomes import EMPTY, UNREADABLE
 from tplspider.stripping.plain_file import PlainFileError, read_plain_file
-from tplspider.web.answers import BAD_RESPONSE
-from tplspider.web.page_faults import page_fault
-from tplspider.web.web_page import SNIFFED, WebPage, is_text
+from tplspider.web.page import BAD_RESPONSE, SNIFFED, WebPage, is_text, page_fault
 
 LARGEST = 10 * 1024 * 1024  # bytes, as what is loaded in a crawl by default
 _TYPES = MimeTypes()  # Python's own list, the same on every machine

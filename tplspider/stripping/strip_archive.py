@@ -17,10 +17,9 @@ from tplspider.pools.pool import Pool, PooledPage
 from tplspider.sources.warc_pools import pages_by_place
 from tplspider.stripping.outcomes import EMPTY, PAGE, UNREADABLE, outcome_of
 from tplspider.stripping.row_order import Waiting, write_in_order
-from tplspider.stripping.rows import OFFSET, make_row, wanted_fields
+from tplspider.stripping.rows import OFFSET, Row, make_row, wanted_fields
 from tplspider.stripping.strip_folder import StripOptions
-from tplspider.web.answers import BAD_RESPONSE, NoPage
-from tplspider.web.page_faults import page_fault
+from tplspider.web.page import BAD_RESPONSE, NoPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from tplspider.sources.warc import CapturedSite, WarcSite
     from tplspider.sources.warc_index import Place
-    from tplspider.stripping.rows import Row
 
 READ_FOR_POOL = 1000  # captures of a site: more are not looked at, however alike its pages are
 

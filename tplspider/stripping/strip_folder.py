@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tplspider.extraction import MEGABYTES, SECONDS
 from tplspider.extraction.errors import ExtractionError
 from tplspider.extraction.strip_workers import StripWorkers
-from tplspider.pools.pool import page_identity, page_site
+from tplspider.pools.pool import PooledPage, page_identity, page_site
 from tplspider.stripping.folder_pools import FolderPools, read_listed
 from tplspider.stripping.outcomes import PAGE, outcome_of
 from tplspider.stripping.plain_file import PlainFileError, file_of
@@ -21,14 +21,13 @@ from tplspider.stripping.row_order import Waiting, write_in_order
 from tplspider.stripping.rows import COLUMNS, Row, make_row, shown_path, wanted_fields
 from tplspider.stripping.saved_page import read_saved_page
 from tplspider.template.extract import digest_of
-from tplspider.web.draw import place_of
+from tplspider.web.addresses import place_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from tplspider.pools.kept_pools import PoolStore
-    from tplspider.pools.pool import PooledPage
     from tplspider.stripping.addresses import FileAddresses
     from tplspider.stripping.listing import Listed, Listing
 

@@ -15,21 +15,18 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tplspider.template.comparison import Comparison, compare_pages
+from tplspider.template.comparison import Chooser, ComparedPage, Comparison, compare_pages
+from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
 from tplspider.template.outcome import FIELDS, with_evidence, without_evidence
-from tplspider.template.page_lines import line_names
+from tplspider.template.page_lines import FoundLines, line_names
 from tplspider.template.page_title import title_of
 from tplspider.template.subtree_bags import SubtreeBags
-from tplspider.web.flat_page import FlatPage, Vocabulary, flatten, number
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tplspider.items import PageTemplate
-    from tplspider.template.comparison import Chooser, ComparedPage
-    from tplspider.template.page_lines import FoundLines
-    from tplspider.web.flat_page import Name
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tplspider.template.line_evidence import has_lines
-from tplspider.template.page_lines import page_lines
+from tplspider.template.page_lines import Line, page_lines
 from tplspider.template.subtree_bags import SubtreeBags
 from tplspider.template.tree_mapping import TreeMapping
 from tplspider.template.vote import vote
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tplspider.template.companions import Companion
-    from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 logger = logging.getLogger(__name__)
 

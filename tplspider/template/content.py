@@ -12,7 +12,7 @@ from tplspider.template.part_shells import shells_of, start_tag
 from tplspider.template.text_lines import BLOCKS, CELLS
 
 if TYPE_CHECKING:
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
     from tplspider.web.html import Element
 
     Part = Element | str

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tplspider.template.flat_page import FlatPage
     from tplspider.template.page_lines import FoundLines, Line, Names
-    from tplspider.web.flat_page import FlatPage
 
 NEAREST = 0.8  # how much a page must weigh to vouch for lines alone, the nearest weighing 1
 END = 0.5  # of what is not common: a page that has more of it has what the key page is about

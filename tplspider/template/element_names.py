@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tplspider.web.flat_page import Name
+    from tplspider.template.flat_page import Name
 
 
 @lru_cache(maxsize=1 << 14)  # pages have the same pairs of names many times

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tplspider.web.html import find_all
 
 if TYPE_CHECKING:
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 _LONGEST = 1000  # characters
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")

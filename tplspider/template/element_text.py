@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 # Elements that there are for the sake of the words in them.
 WORDY = frozenset(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from tplspider.web.html import Element, strings_xpath
 
 if TYPE_CHECKING:
+    from tplspider.template.flat_page import FlatPage
     from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
 
 _UNSEEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _OPENERS = strings_xpath(

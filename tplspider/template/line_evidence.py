@@ -13,15 +13,14 @@ from operator import not_
 from typing import TYPE_CHECKING
 
 from tplspider.template.doubtful_lines import accept_end, find_entries
-from tplspider.template.page_lines import lines_in
+from tplspider.template.page_lines import FoundLines, Line, Names, lines_in
 from tplspider.template.rules import drop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.template.element_text import ElementTexts
-    from tplspider.template.page_lines import FoundLines, Line, Names
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 SHARE = 0.75  # of the pages, by weight, that must have a line
 OUTWEIGH = 2  # how much more of an element's words must be common than not, to be template

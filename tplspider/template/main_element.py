@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tplspider.template.flat_page import FlatPage
     from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
 
 MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
 

@@ -18,12 +18,11 @@ from lxml import etree
 from tplspider.template.content import TAKEN_OUT, own_parts, parts_html
 from tplspider.template.hidden_parts import hidden_elements
 from tplspider.template.main_element import kind_of, main_element, outermost_outside
-from tplspider.template.page_lines import lines_in
+from tplspider.template.page_lines import Line, lines_in
 from tplspider.template.text_lines import lines_of_elements
 
 if TYPE_CHECKING:
-    from tplspider.template.page_lines import Line
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
 LINK_WEIGHT = 0.2  # of text in links, where there is other text

@@ -11,13 +11,11 @@ from tplspider.template.main_part import find_main_part
 from tplspider.template.page_level import main_text_of_page
 from tplspider.template.page_title import page_title
 from tplspider.template.text_lines import lines_of_elements, lines_of_parts
-from tplspider.web.html import top_level
-from tplspider.web.node_texts import read_nodes
+from tplspider.web.html import Element, read_nodes, top_level
 
 if TYPE_CHECKING:
     from tplspider.template.comparison import Comparison
-    from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
+    from tplspider.template.flat_page import FlatPage
 
 # The fields that take time; the others of an outcome are always there.
 FIELDS = frozenset(

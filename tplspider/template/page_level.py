@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 if TYPE_CHECKING:
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 # Its time grows with the depth of each element: a page of nothing but open tags would take hours.
 DEEPEST = 200

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lxml import etree
 
 from tplspider.template.text_lines import BLOCKS, CELLS
-from tplspider.web.node_texts import UNCOUNTED
+from tplspider.web.html import UNCOUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})

@@ -12,7 +12,7 @@ from tplspider.web.html import find_all, fold, string_xpath
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 _TEXT = string_xpath("string(.)")
 # What stands between the parts of a title: a sign with spaces round it, or a colon or bar.

@@ -9,13 +9,12 @@ from itertools import compress, count
 from operator import sub
 from typing import TYPE_CHECKING
 
-from tplspider.template.element_text import WORDY
+from tplspider.template.element_text import WORDY, ElementTexts, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tplspider.template.element_text import ElementTexts, Kind
-    from tplspider.web.flat_page import FlatPage
+    from tplspider.template.flat_page import FlatPage
 
 RECORDS = 3  # so many alike, side by side and with texts of their own, are records in a list
 PATCHWORK = 0.5  # the share of the page's own in what may be a patchwork of both

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from tplspider.web.html import fold
-from tplspider.web.node_texts import read_nodes
+from tplspider.web.html import Element, NodeTexts, fold, read_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tplspider.web.flat_page import FlatPage
-    from tplspider.web.html import Element
-    from tplspider.web.node_texts import NodeTexts
+    from tplspider.template.flat_page import FlatPage
 
 BLOCKS = frozenset(
     "address article aside blockquote body br caption center dd details dialog div dl dt fieldset"

@@ -12,7 +12,7 @@ from tplspider.template.subtree_bags import SubtreeBags
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.web.flat_page import FlatPage, Name
+    from tplspider.template.flat_page import FlatPage, Name
 
 _MOST_PAIRS = 2500
 _NOTHING: frozenset[int] = frozenset()

@@ -26,8 +26,8 @@ from tplspider.template.shared_entries import drop_shared_entries
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tplspider.template.flat_page import FlatPage
     from tplspider.template.page_lines import FoundLines, Line
-    from tplspider.web.flat_page import FlatPage
 
 MOST = 0.85  # the share of the pages, by weight, that must have an element ...
 HALF = 0.5  # ... or, if it is part of the page's frame, so many of them

@@ -16,7 +16,7 @@ from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
 from tplspider.ui.api import ID
 from tplspider.ui.guard import RefusedError, broken_off
-from tplspider.web.safe_text import safe_cell
+from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

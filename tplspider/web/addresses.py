@@ -1,8 +1,12 @@
-"""Addresses: when two of them are one link, and how one is read off a page.
+"""Addresses: when two of them are one link, how one is read off a page, and whose site it is of.
 
 Identity is Scrapy's own duplicate rule, w3lib's ``canonicalize_url`` without the fragment. What is
 requested is the address as written, made safe for the wire, never its canonical form. Neither has a
 ``user:password@``, which is taken off before anything else.
+
+Whatever parses an address normalises a host beyond ASCII first, and for a host of a million
+characters, or a password of that length, this takes minutes. So the host and the user are found by
+plain searches of the string.
 """
 
 from __future__ import annotations
@@ -10,15 +14,110 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
-from tplspider.web.authority import check_host, host_of, is_elsewhere, without_user
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tldextract import TLDExtract
+
+
+LONGEST_HOST = 253  # of a name in the DNS
+
+_SCHEME = frozenset(ascii_letters + digits + "+-.")
+
+
+def is_elsewhere(href: str) -> bool:
+    """Whether an address names a scheme, and one that is neither http nor https.
+
+    >>> is_elsewhere("mailto:me@example.org"), is_elsewhere("a/b:c")
+    (True, False)
+    """
+    scheme, colon, _ = href.partition(":")
+    return (
+        bool(colon)
+        and scheme[:1].isalpha()
+        and _SCHEME.issuperset(scheme)
+        and scheme.lower() not in ("http", "https")
+    )
+
+
+def without_user(href: str) -> str:
+    """An address, absolute or not, without ``user:password@``.
+
+    Raises ValueError when its host is longer than a host can be, or its port is not a number.
+
+    >>> without_user("//me:secret@example.org/a@b")
+    '//example.org/a@b'
+    >>> without_user("///me:secret@example.org/")
+    Traceback (most recent call last):
+    ValueError: a user where browsers find one, and others a path
+    """
+    before, authority, rest = _split(href)
+    if not authority:
+        if _hides_user(href):
+            raise ValueError("a user where browsers find one, and others a path")
+        return href
+    _, user, host_and_port = authority.rpartition("@")
+    host, port = _host_and_port(host_and_port)
+    check_host(host)
+    if port and not (port.isascii() and port.isdigit()):
+        raise ValueError("a port that is not a number")
+    return f"{before}{host_and_port}{rest}" if user else href
+
+
+def _hides_user(href: str) -> bool:
+    """Whether a browser, which takes any number of slashes for two, would find a user in it."""
+    scheme, colon, rest = href.partition(":")
+    if colon and scheme.lower() in ("http", "https"):
+        href = rest
+    elif not href.startswith("///"):
+        return False
+    start = href.lstrip("/")
+    end = min((i for i in map(start.find, "/?#") if i >= 0), default=len(start))
+    return "@" in start[:end]
+
+
+def check_host(host: str) -> None:
+    """Raise ValueError for a host that is empty, or longer than a host can be."""
+    if not host:
+        raise ValueError("no host")
+    if len(host) > LONGEST_HOST:
+        raise ValueError(f"a host of {len(host)} characters")
+
+
+def host_of(url: str) -> str:
+    """The host of an address, as it is written; '' if it has none.
+
+    >>> host_of("http://me:secret@example.org:8000/")
+    'example.org'
+    """
+    return _host_and_port(_split(url)[1].rpartition("@")[2])[0]
+
+
+def _split(href: str) -> tuple[str, str, str]:
+    """What stands before the authority, the authority itself, and what follows."""
+    scheme, slashes, rest = href.partition("//")
+    if not slashes or scheme.lower() not in ("", "http:", "https:"):
+        return "", "", href
+    end = min((i for i in map(rest.find, "/?#") if i >= 0), default=len(rest))
+    return scheme + slashes, rest[:end], rest[end:]
+
+
+def _host_and_port(authority: str) -> tuple[str, str]:
+    if authority.startswith("["):
+        host, bracket, port = authority.partition("]")
+        return host + bracket, port.removeprefix(":")
+    host, _, port = authority.partition(":")
+    return host, port
+
 
 # Most addresses are canonical as they stand, and seeing that with a regular expression is some ten
 # times cheaper than urljoin and canonicalize_url. Tests hold both ways to the same identities.
@@ -242,3 +341,120 @@ def _with_sorted_query(plain: str) -> str:
     address, _, query = plain.partition("?")
     pairs = sorted(pair.partition("=") for pair in query.split("&"))
     return f"{address}?{'&'.join(map(''.join, pairs))}"
+
+
+SCOPES = ("host", "domain")
+
+# Soft hyphens and the like: table B.1 of RFC 3454.
+_LEFT_OUT = re.compile("[\u00ad\u034f\u1806\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
+
+
+class Site:
+    """The website of a key page: its host (``www.`` ignored) and port, or its registered domain."""
+
+    def __init__(self, key_identity: str, scope: str = "host") -> None:
+        if scope not in SCOPES:
+            raise ValueError(f"unknown scope {scope!r}: expected one of {', '.join(SCOPES)}")
+        self.scope = scope
+        self._site = self._name(key_identity)
+        self._known: dict[str, bool] = {}
+        try:
+            self._folded = fold_host(self._site[0].encode().decode("idna"))
+        except UnicodeError:  # not a name that can be spelt otherwise
+            self._folded = ""
+
+    def __contains__(self, identity: str) -> bool:
+        """Whether the page with this identity is one of the site."""
+        # Thousands of links share a handful of origins: each origin is judged once.
+        origin = identity[: identity.find("/", 8)]
+        inside = self._known.get(origin)
+        if inside is None:
+            inside = self._known[origin] = self._name(identity) == self._site
+        return inside
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and (self.scope, self._site) == (other.scope, other._site)
+
+    def __hash__(self) -> int:
+        return hash((self.scope, self._site))
+
+    def may_hold(self, host: str) -> bool:
+        """Whether a host beyond ASCII may be one of the site: no is certain, yes is not.
+
+        Its form in the DNS is costly to work out, and a page may have thousands of hosts.
+        """
+        folded = fold_host(host)
+        return (
+            not self._folded
+            or folded.removeprefix("www.") == self._folded
+            or (self.scope == "domain" and folded.endswith(f".{self._folded}"))
+        )
+
+    def _name(self, identity: str) -> tuple[str, int | None]:
+        host, port = _site_host_and_port(identity)
+        if self.scope == "domain" and (domain := registered_domain(host)):
+            return domain, None
+        return host, port
+
+
+def site_name(identity: str) -> str:
+    """What all pages of a site have in common, the site being a host: for naming it.
+
+    >>> site_name("https://www.example.org/a"), site_name("http://example.org:8080/")
+    ('example.org', 'example.org:8080')
+    """
+    host, port = _site_host_and_port(identity)
+    return host if port is None else f"{host}:{port}"
+
+
+def _site_host_and_port(identity: str) -> tuple[str, int | None]:
+    """The host without ``www.``, and the port unless it is that of the scheme."""
+    parts = urlsplit(identity)
+    host = (parts.hostname or "").removeprefix("www.")
+    port = parts.port
+    if (parts.scheme, port) in {("http", 80), ("https", 443)}:
+        port = None
+    return host, port
+
+
+def fold_host(host: str) -> str:
+    """What all spellings of a host have in common, that is, those with one form in the DNS.
+
+    >>> fold_host("ＢÜ\u00adCHER。example.")
+    'bücher.example'
+    """
+    # What IDNA leaves out, what it takes for a dot, and what it does to letters, or more.
+    folded = normalize("NFKC", _LEFT_OUT.sub("", host))
+    folded = normalize("NFKC", folded.casefold()).casefold()
+    return folded.replace("\u3002", ".").strip(".")
+
+
+@lru_cache(maxsize=1)
+def _public_suffixes() -> TLDExtract:
+    # Here and not above: it comes with a client for HTTP, and most do without registered domains.
+    from tldextract import TLDExtract
+
+    # The copy of the Public Suffix List inside tldextract: no look-up, no cache on disk.
+    return TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def registered_domain(host: str) -> str:
+    """The domain that somebody registered, or '' for an address or a name without one.
+
+    >>> registered_domain("blog.example.co.uk")
+    'example.co.uk'
+    """
+    return _public_suffixes()(host).top_domain_under_public_suffix
+
+
+_DRAW = blake2b(digest_size=8)
+
+
+def place_of(identity: str) -> int:
+    """The place of the page with this identity in every draw of pages, the same on every machine.
+
+    It is a number of 64 bits that tells an address from others, too.
+    """
+    drawn = _DRAW.copy()  # half the time of a new one
+    drawn.update(identity.encode("utf-8", "replace"))
+    return int.from_bytes(drawn.digest())

@@ -1,13 +1,31 @@
-"""The tree of a page, as lxml's HTML parser makes it, and the texts in it."""
+"""The tree of a page: its texts, its links (the paper's getLinks), and where these lead."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import compress, count
+from operator import not_
+from sys import intern
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, unquote, urlsplit
 
 from lxml import etree
 
+from tplspider.web.addresses import (
+    Address,
+    Resolver,
+    Site,
+    clean_href,
+    identity,
+    is_elsewhere,
+    registered_domain,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
 
 _EMPTY = b"<html/>"
 
@@ -108,3 +126,420 @@ def _text_outside(root: Element, hidden: list[Element]) -> list[str]:
         for node in nodes
         if (node.getparent().getparent() if node.is_tail else node.getparent()) not in inside
     ]
+
+
+UNCOUNTED = frozenset({"script", "style", "noscript"})
+LAYOUT = frozenset(
+    "article aside blockquote center div fieldset font footer form header main nav section table"
+    " td".split()
+)
+LARGE, _FEW = 20, 0.2  # elements, and the share of the text in them
+
+
+@dataclass(slots=True)
+class NodeTexts:
+    """The nodes of a body in document order, comments among them, as parallel lists.
+
+    *texts* are what stands before the first child of a node and *tails* what stands after the
+    node, folded; *written_texts* and *written_tails* are the same as written.
+    """
+
+    tags: list[Any] = field(default_factory=list)  # of a comment it is not a string
+    parents: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    tails: list[str] = field(default_factory=list)
+    written_texts: list[str] = field(default_factory=list)
+    written_tails: list[str] = field(default_factory=list)
+
+    def words(self) -> list[str]:
+        """The text directly inside each node: before its first child, and after each."""
+        words = self.texts[:]
+        after: dict[int, list[str]] = {}
+        for place, tail in enumerate(self.tails):
+            if tail and place:
+                parent = self.parents[place]
+                after.setdefault(parent, [words[parent]] if words[parent] else []).append(tail)
+        for parent, texts in after.items():
+            words[parent] = " ".join(texts)
+        return words
+
+
+def read_nodes(nodes: list[Element]) -> NodeTexts:
+    """The texts of these nodes: one and all that is in it."""
+    # Lists of one thing each, each made in one go: there may be tens of thousands of nodes.
+    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
+    parents = [-1, *[at[node.getparent()] for node in nodes[1:]]]
+    # One string for each tag: they are looked up again and again, and kept.
+    tags = [intern(tag) if isinstance(tag := node.tag, str) else tag for node in nodes]
+    texts = [node.text or "" for node in nodes]
+    tails = [node.tail or "" for node in nodes]
+    return NodeTexts(tags, parents, folded(texts), folded(tails), texts, tails)
+
+
+def folded(texts: list[str]) -> list[str]:
+    """These texts with every run of white space folded into one space."""
+    # As fold does, but there may be tens of thousands.
+    return [
+        ""
+        if not text or text.isspace()
+        else bare
+        if (bare := text.strip()).isprintable() and "  " not in bare
+        else " ".join(bare.split())
+        for text in texts
+    ]
+
+
+def kept_tags(tags: Iterable[Any]) -> list[bool]:
+    """Which tags are those of elements that count."""
+    return [_counts(tag) for tag in tags]
+
+
+def _counts(tag: Any) -> bool:
+    return isinstance(tag, str) and tag not in UNCOUNTED
+
+
+def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
+    """Which nodes are elements, and not in one that does not count."""
+    all_tags = {*tags}
+    counted = {tag for tag in all_tags if _counts(tag)}
+    if counted == all_tags:
+        return [True] * len(tags)
+    kept = list(map(counted.__contains__, tags))
+    left = list(compress(count(), map(not_, kept)))
+    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
+        for place, parent in enumerate(above[1:], 1):
+            if not kept[parent]:
+                kept[place] = False
+    return kept
+
+
+def is_stray(element: int, tag: str, size: int, length: int, whole: int) -> bool:
+    """Whether the text directly in an element is stray, given its length and that of all in it.
+
+    *element* is its number, *size* the number of elements it is made of.
+    """
+    return not element or (tag in LAYOUT and size >= LARGE and length <= _FEW * whole)
+
+
+# The same strings as scrapy.linkextractors.IGNORED_EXTENSIONS (a test holds them equal), kept here
+# so that the algorithms can be used without Scrapy.
+IGNORED_EXTENSIONS = frozenset(
+    """
+    7z 7zip bz2 rar tar tar.gz xz zip mng pct bmp gif jpg jpeg png pst psp tif tiff ai drw dxf
+    eps ps svg cdr ico webp mp3 wma ogg wav ra aac mid au aiff 3gp asf asx avi mov mp4 mpg qt
+    rm swf wmv m4a m4v flv webm xls xlsm xlsx xltm xltx potm potx ppt pptm pptx pps doc docb
+    docm docx dotm dotx odt ods odg odp css pdf exe bin rss dmg iso apk jar sh rb js hta bat
+    cpl msi msp py
+    """.split()
+)
+
+
+_A_HREFS = strings_xpath("//a[not(@download)]/@href")
+_AREA_HREFS = strings_xpath("//area[not(@download)]/@href")
+_ANCHOR_TEXT = strings_xpath(".//text()[not(parent::script or parent::style)]")
+_ALT = string_xpath("string((self::area | .//img)[normalize-space(@alt)][1]/@alt)")
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Address):
+    """A link of the key page, with the first element that carries it."""
+
+    element: Element
+
+    @property
+    def anchor_text(self) -> str:
+        """The words of the link, folded; those of its image where it has none of its own."""
+        return fold("".join(_ANCHOR_TEXT(self.element))) or fold(_ALT(self.element))
+
+    @property
+    def dom_path(self) -> str:
+        """Where the link stands on the key page, as an XPath."""
+        return self.element.getroottree().getpath(self.element)
+
+
+@dataclass(slots=True)
+class LinkCount:
+    """What was met while links were read: addresses that cannot be parsed are counted."""
+
+    unparsable: int = 0
+
+
+def get_links(
+    root: Element,
+    url: str,
+    site: Site,
+    encoding: str = "utf-8",
+    count: LinkCount | None = None,
+    *,
+    longest: int = 0,
+) -> list[Link]:
+    """The paper's getLinks: one entry for each identity, in document order, self-links left out.
+
+    An address of more than *longest* characters (0 for no limit) is kept as it is written: it is
+    not going to be requested, and making a million characters canonical takes long.
+    """
+    resolver = page_resolver(root, url, site, encoding, longest)
+    seen = {identity(url)}
+    read = set()
+    links = []
+    for element in find_all(root, "a", "area"):
+        href = element.get("href")
+        if href is None or href in read or element.get("download") is not None:
+            continue
+        read.add(href)
+        try:
+            address = _page_address(resolver, href, site)
+        except ValueError:
+            if count:
+                count.unparsable += 1
+            continue
+        if address and address[1] not in seen:
+            seen.add(address[1])
+            links.append(Link(*address, element))
+    return links
+
+
+def link_addresses(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> dict[str, str]:
+    """GetLinks without its elements, which is all that is asked of a page but the key page.
+
+    The addresses by their identities; of several for one, one that is always the same.
+    """
+    resolver = page_resolver(root, url, site, encoding, longest)
+    addresses: dict[str, str] = {}
+    # Strings alone: an object for each element would cost more than all the rest.
+    for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
+        try:
+            address = _page_address(resolver, href, site)
+        except ValueError:
+            continue
+        if address and (known := addresses.setdefault(address[1], address[0])) != address[0]:
+            addresses[address[1]] = min(known, address[0])
+    addresses.pop(identity(url), None)
+    return addresses
+
+
+def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] | None:
+    """The address and identity that *href* stands for, if it may be a page of the site."""
+    address = resolver.resolve(href)
+    if address is None or address[1] not in site or _is_ignored(address[0]):
+        return None
+    return address
+
+
+def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
+    """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
+    page = Resolver(url, encoding, longest, site.may_hold)
+    bases = (element.get("href") for element in find_all(root, "base"))
+    base = next((href for href in bases if href is not None), "")
+    return page.moved_to(base) if base else page
+
+
+def _is_ignored(url: str) -> bool:
+    """Whether the path ends like a file that is not a page: ``.pdf``, ``.zip``, ``.tar.gz`` ..."""
+    path = url.partition("?")[0]
+    if path.endswith((".html", "/")):  # most of them, and the rest is costly
+        return False
+    name = path.rpartition("/")[2].partition(";")[0].lower()
+    endings = name.rsplit(".", 2)[1:]
+    return bool(endings) and not IGNORED_EXTENSIONS.isdisjoint({endings[-1], ".".join(endings)})
+
+
+# Addresses for which the directory of the base is all that counts: a query alone is put behind all
+# of the base, http:x is relative to some, and // is none at all.
+_PUT_BEHIND = re.compile(r"(?:https?://|/)?[\w.~%-][\w.~%/?&=+,-]*|/")
+_SAFE_PATH = re.compile(r"[\w.~/-]*", re.ASCII)  # neither quoted nor anything to quote, but slashes
+_ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
+
+
+# By a directory and an address, or by a base, an address and "": where it leads, and that without
+# its query, and the query.
+Addresses = dict[tuple[str, ...], tuple[str, str, str]]
+
+
+class Targets:
+    """Where the addresses that a page has lead; *known* is what was found out for other pages."""
+
+    def __init__(self, root: Element, url: str, known: Addresses | None = None) -> None:
+        self.resolver = Resolver(url)
+        bases = (element.get("href") for element in find_all(root, "base"))
+        base = next((href for href in bases if href is not None), "")
+        if base:
+            self.resolver = self.resolver.moved_to(base)
+        self.is_plain = self.resolver.is_plain and not base
+        self._known = {} if known is None else known
+        self._directory = _directory(self.resolver.base)
+        self.own = unquote(url.partition("#")[0].partition("?")[0])
+        path = _ENDING.sub("", _path(url)).strip("/")
+        last = path.rpartition("/")[2]
+        if _SAFE_PATH.fullmatch(path):  # as nearly all are
+            names = sorted({path, path.replace("/", "%2F"), last}, key=len, reverse=True)
+        else:
+            names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
+        self._names = [name for name in names if len(name) > 3]
+        # What has none of these in it has none of the names: most names end with the last.
+        self._signs = self._names[-1:]
+        if not all(self._signs[0] in name for name in self._names):
+            self._signs = self._names
+
+    def read(self, raw: str) -> tuple[str, str]:
+        """Where an address as it is written leads, with its fragment if that is in the page."""
+        found = self._known.get((self._directory, raw))  # most are known, and have no fragment
+        if found is not None:
+            return self._seen_from_here(found)
+        address, _, fragment = raw.strip().partition("#")
+        link, target = self.of(address)
+        return link + fragment if link.endswith("#") else link, target
+
+    def of(self, address: str) -> tuple[str, str]:
+        """Where an address without its fragment leads, this page being "self"; and its target.
+
+        An address that stands for the page itself, or has the page's own path in it (to edit it,
+        to share it, to see it in another language), is the same thing on every page.
+        """
+        if not address:
+            return "self?#", self.own
+        found = self._known.get((self._directory, address)) or self._look_up(address)
+        return self._seen_from_here(found)
+
+    def _seen_from_here(self, found: tuple[str, str, str]) -> tuple[str, str]:
+        target, base_address, query = found
+        if base_address == self.own:
+            return f"self?{query}#", target if query else self.own
+        for name in self._signs:
+            if name in target:
+                return self._starred(*found), target
+        return target, target
+
+    def _starred(self, link: str, base_address: str, query: str) -> str:
+        """An address with a star for the page's own path."""
+        if query and any(name in query for name in self._names):
+            link = f"{base_address}?*"  # with this page's address a share link has its title, too
+        for name in self._names:
+            if name in link:
+                link = link.replace(name, "*")
+        return link
+
+    def _look_up(self, address: str) -> tuple[str, str, str]:
+        """Where an address leads that is not known in this directory."""
+        place: tuple[str, ...] = (self._directory, address)
+        if not _PUT_BEHIND.fullmatch(address):
+            place = (self.resolver.base, address, "")
+        found = self._known.get(place)
+        if found is None:
+            target = unquote(self.resolver.join(address))
+            base_address, _, query = target.partition("?")
+            found = self._known[place] = target, base_address, query
+        return found
+
+
+def _directory(base: str) -> str:
+    """What of a base addresses are put behind, most of them; all of it, where that is not sure."""
+    scheme, _, rest = base.partition("://")
+    host, slash, path = rest.partition("/")
+    if not slash or any(sign in base for sign in "?#;\\"):
+        return base
+    return f"{scheme}://{host}/{path.rpartition('/')[0]}"
+
+
+def _path(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
+_ELSEWHERE, _ITSELF, _FILE, _OTHER = (
+    "to other sites",
+    "to the key page itself",
+    "to files that are not pages",
+    "not to a web address",
+)
+
+
+def no_links_hint(
+    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
+) -> str:
+    """What to tell the user of a key page for which getLinks gives nothing.
+
+    *longest* is that of :func:`~tplspider.web.html.get_links`.
+    """
+    resolver = page_resolver(root, url, site, encoding, longest)
+    domain = registered_domain(urlsplit(identity(url)).hostname or "")
+    kinds = Counter[str]()
+    same_domain = 0
+    for element in find_all(root, "a", "area"):
+        href = element.get("href")
+        if href is None:
+            continue
+        kind, host = _destination(resolver, href, site, identity(url))
+        kinds[kind] += 1
+        if domain and kind == _ELSEWHERE:
+            same_domain += f".{host}".endswith(f".{domain}")
+    if not kinds:
+        return "the key page has no link at all"
+    ways = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    text = f"no link of the key page leads to another page of its site: {ways}"
+    if same_domain:
+        text += f" ({same_domain} of its own domain: -a scope=domain takes them in)"
+    return text
+
+
+def _destination(resolver: Resolver, href: str, site: Site, own: str) -> tuple[str, str]:
+    """Where an address leads that is not one of another page of the site, and its host."""
+    try:
+        address = resolver.resolve(href)
+    except ValueError:
+        return _OTHER, ""
+    if address is None:
+        return (_OTHER if is_elsewhere(clean_href(href)) else _ELSEWHERE), ""
+    if address[1] not in site:
+        return _ELSEWHERE, urlsplit(address[1]).hostname or ""
+    return (_ITSELF if address[1] == own else _FILE), ""
+
+
+HINT = (
+    "the key page has almost no links but much script: its menu may be built by JavaScript;"
+    " try the browser profile (-s TPLSPIDER_PROFILE=browser)"
+)
+SMALLEST_MENU = 3  # links
+_LINKED_SCRIPT = 2_000  # what a script in a file of its own weighs, in characters
+
+
+def script_menu_hint(root: Element, links: int) -> str:
+    """What to tell the user of a key page with that many links; '' for most pages."""
+    if links > SMALLEST_MENU:
+        return ""
+    script = sum(
+        _LINKED_SCRIPT if element.get("src") else len(element.text or "")
+        for element in find_all(root, "script")
+    )
+    return HINT if script > len(visible_text(root)) else ""
+
+
+MAX_COST = 100_000_000  # attributes, squared, of all large tags: some tenths of a second
+
+_SHORT_TAG = 4000  # bytes: what has fewer has fewer than 2,000 attributes
+_QUOTED_VALUE = rb"""=\s*+(?:"[^"]*+"|'[^']*+')"""  # in quotes, where a ">" does not end the tag
+_ANY_VALUE = re.compile(_QUOTED_VALUE + rb"|=\s*+[^\s>]*+")
+_TAG = re.compile(rb"<[a-zA-Z](?:[^>=]++|" + _QUOTED_VALUE + rb"|=)*+")
+_NAME = re.compile(rb"""[^\s=/"']+""")
+_UNTAGGED = re.compile(rb"<!--.*?-->|<(script|style)\b.*?</\1", re.DOTALL | re.IGNORECASE)
+
+
+def is_too_costly(html: bytes) -> bool:
+    """Whether parsing the tags of a page would take too long.
+
+    >>> is_too_costly(b"<p>" * 20_000), is_too_costly(b"<p " + b"a " * 20_000 + b">")
+    (False, True)
+    """
+    if len(html) <= 2 * MAX_COST**0.5:
+        return False
+    # A script may have a "<" and no ">" for long: it is looked at only if there is a need to.
+    return _cost(html) > MAX_COST and _cost(_UNTAGGED.sub(b" ", html)) > MAX_COST
+
+
+def _cost(html: bytes) -> int:
+    large = (found[0] for found in _TAG.finditer(html) if found.end() - found.start() > _SHORT_TAG)
+    return sum(len(_NAME.findall(_ANY_VALUE.sub(b" ", tag))) ** 2 for tag in large)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.credentials import masked
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
-from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveJob
+from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveJob, ArchiveWork
 from tplspider.extraction.errors import ExtractionError
 from tplspider.extraction.worker_pool import WorkerPool
 from tplspider.search.answer import unanswered
-from tplspider.web.answers import BAD_INPUT, CRASHED
+from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable
 
     from tplspider.crawl.batch.list_line import ListLine
-    from tplspider.extraction.archive_search import ArchiveWork
     from tplspider.items import CandidateSearch
     from tplspider.search.options import SearchOptions
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.archive.feeds import FeedError, RowFeeds
 from tplspider.crawl.tally import LOST, Tally, outcome_of
-from tplspider.items import CandidateSearch
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.report.files import ReportFolder, write_report
 from tplspider.sources.unread import Unread
-from tplspider.web.answers import NOT_ARCHIVED
+from tplspider.web.page import NOT_ARCHIVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tplspider.crawl.archive.answers import LineAnswer
     from tplspider.crawl.archive.plan import ArchivePlan
     from tplspider.crawl.batch.journal import Journal
-    from tplspider.items import PageTemplate, TemplateCandidate
 
 _MOST_TOLD = 5  # key pages that are not archived, each with a line
 

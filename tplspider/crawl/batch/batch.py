@@ -13,7 +13,7 @@ from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
 from tplspider.search.wording import counted
-from tplspider.web.answers import BAD_INPUT, CRASHED
+from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator

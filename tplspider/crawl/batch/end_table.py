@@ -13,7 +13,7 @@ from tplspider.crawl.batch.standing import duration
 from tplspider.crawl.outputs.names import without_password
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.wording import counted
-from tplspider.web.answers import BAD_INPUT
+from tplspider.web.page import BAD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from tplspider import signals
 from tplspider.crawl.config import Config
 from tplspider.crawl.ticket import Ticket, ticket_of
-from tplspider.web.authority import host_of
+from tplspider.web.addresses import host_of
 
 if TYPE_CHECKING:
     from typing import Self

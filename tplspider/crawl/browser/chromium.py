@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 from tplspider.crawl.browser.subresources import Subresources
 from tplspider.crawl.setting_values import seconds
-from tplspider.web.script_menu import SMALLEST_MENU
+from tplspider.web.html import SMALLEST_MENU
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.browser.subresources import Load
+
 
 logger = logging.getLogger(__name__)
 

@@ -24,11 +24,10 @@ from scrapy.utils.datatypes import LocalCache
 from tplspider.crawl.browser.chromium import Chromium
 from tplspider.crawl.responses import web_page
 from tplspider.crawl.scrapy_private import download_without_pause
-from tplspider.crawl.ticket import META_KEY, PART_KEY, ticket_of
+from tplspider.crawl.ticket import META_KEY, PART_KEY, Ticket, ticket_of
 from tplspider.crawl.warc.recorder import CrawlArchive
 from tplspider.web.html import find_all, visible_text
-from tplspider.web.page import fingerprint
-from tplspider.web.page_faults import page_fault
+from tplspider.web.page import fingerprint, page_fault
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.crawl.ticket import Ticket
 
 logger = logging.getLogger(__name__)
 

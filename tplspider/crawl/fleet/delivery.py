@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exporters import PythonItemExporter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from tplspider.crawl.fleet.entry import VERSION
-from tplspider.crawl.fleet.keys import GROUP
-from tplspider.web.answers import CRASHED
+from tplspider.crawl.fleet.entry import VERSION, QueueEntry
+from tplspider.crawl.fleet.keys import GROUP, QueueKeys
+from tplspider.web.page import CRASHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tplspider.crawl.batch.answers import SearchAnswer
-    from tplspider.crawl.fleet.entry import QueueEntry
-    from tplspider.crawl.fleet.keys import QueueKeys
     from tplspider.crawl.fleet.link import Link
 
 _ENCODER = ScrapyJSONEncoder(ensure_ascii=False)

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from scrapy.utils.misc import load_object
 
-from tplspider.crawl.arguments import feed_format
+from tplspider.crawl.arguments import Arguments, feed_format
 from tplspider.crawl.config import PRIORITY, Config
-from tplspider.crawl.outputs.archive_place import archive_place
+from tplspider.crawl.outputs.archive_place import ArchivePlace, archive_place
 from tplspider.crawl.outputs.check import check_outputs
 from tplspider.crawl.outputs.names import Fields, without_password
 from tplspider.crawl.outputs.plan import Feed, OutputNames
-from tplspider.crawl.outputs.report_place import check_report, report_place
-from tplspider.crawl.outputs.resumable import check_resumable
+from tplspider.crawl.outputs.report_place import ReportPlace, check_report, report_place
+from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles, check_resumable
 from tplspider.crawl.outputs.saved_folder import check_contents
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.web.safe_text import safe_cell
+from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
 
-    from tplspider.crawl.arguments import Arguments
-    from tplspider.crawl.outputs.archive_place import ArchivePlace
-    from tplspider.crawl.outputs.report_place import ReportPlace
-    from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
 
 logger = logging.getLogger(__name__)
 

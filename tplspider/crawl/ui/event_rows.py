@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tplspider.search.answer import LONGEST
-from tplspider.web.links import Link
-from tplspider.web.safe_text import storable
+from tplspider.web.html import Link
 from tplspider.web.similarity import similarity
+from tplspider.web.text import storable
 
 if TYPE_CHECKING:
     from tplspider.search.algorithm import Visit

@@ -9,8 +9,8 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tplspider.web.authority import without_user
-from tplspider.web.redirect_rules import clean_location
+from tplspider.web.addresses import without_user
+from tplspider.web.redirects import clean_location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from tplspider.crawl.config import Config
 from tplspider.crawl.credentials import origin
 from tplspider.crawl.politeness import agent_of
 from tplspider.crawl.redirects import OffsiteRedirectError, RedirectLoopError
-from tplspider.crawl.ticket import asked_address, ticket_of
+from tplspider.crawl.ticket import Ticket, asked_address, ticket_of
 from tplspider.crawl.warc.archive_file import ArchiveFile
 from tplspider.crawl.warc.http_heads import plain_address, request_bytes, response_head
 from tplspider.crawl.warc.records import (
@@ -36,7 +36,7 @@ from tplspider.crawl.warc.records import (
     rendered_record,
 )
 from tplspider.search.wording import counted
-from tplspider.web.answers import NoPage
+from tplspider.web.page import Answer, NoPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.outputs.archive_place import ArchivePlace
     from tplspider.crawl.outputs.resumable import FeedFiles
-    from tplspider.crawl.ticket import Ticket
-    from tplspider.web.answers import Answer
 
 T = TypeVar("T")
 

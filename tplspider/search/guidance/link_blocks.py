@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
-from tplspider.web.html import main_body
-from tplspider.web.node_texts import LAYOUT, is_stray, kept_nodes, kept_tags
+from tplspider.web.html import LAYOUT, Element, Link, is_stray, kept_nodes, kept_tags, main_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tplspider.web.html import Element
-    from tplspider.web.links import Link
 
 DENSE = 0.6  # the share of the text in links that makes a block one of links
 

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.web.html import Element
-    from tplspider.web.links import Link
-    from tplspider.web.targets import Targets
+    from tplspider.web.html import Element, Link, Targets
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_~./?=&:\0-]")  # there is a NUL between two of them
 _LONG = 200  # characters: an address that is much longer may be a link as it is written

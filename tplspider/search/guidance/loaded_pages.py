@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tplspider.search.algorithm import Visit
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
 
 _BYTES = 8  # of the number for a link, in a number for all of them
 _FEW = 0.1  # the share of all links up to which they are counted one by one

@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from tplspider.search.guidance.link_blocks import blocks_of_anchors, read_body
+from tplspider.search.guidance.link_blocks import Body, blocks_of_anchors, read_body
 from tplspider.search.guidance.link_places import LinkPlaces
-from tplspider.web.targets import Targets
+from tplspider.web.html import Element, Link, Targets
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from tplspider.search.guidance.link_blocks import Body
-    from tplspider.web.html import Element
-    from tplspider.web.links import Link
 
 _MENU_TAGS = frozenset({"nav", "header"})
 _TEXT_TAGS = frozenset({"article", "footer", "main", "p"})

@@ -14,7 +14,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from tplspider.search.window import SubdigraphSearch
-from tplspider.web.links import Link
+from tplspider.web.html import Link
 
 Strategy = Callable[[Sequence[Link], SubdigraphSearch], Iterator[Link]]
 

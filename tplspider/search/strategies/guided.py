@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.search.guidance.link_blocks import read_body
+from tplspider.search.guidance.link_blocks import Body, read_body
 from tplspider.search.guidance.links_left import LinksLeft
 from tplspider.search.guidance.loaded_pages import LoadedPages
-from tplspider.search.guidance.menu_signs import menu_signs
+from tplspider.search.guidance.menu_signs import MenuSigns, menu_signs
 from tplspider.search.sort_links import sorted_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tplspider.search.guidance.link_blocks import Body
-    from tplspider.search.guidance.menu_signs import MenuSigns
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
     from tplspider.web.page import Page
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest

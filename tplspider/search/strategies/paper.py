@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tplspider.search.window import SubdigraphSearch
-    from tplspider.web.links import Link
+    from tplspider.web.html import Link
 
 
 def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:

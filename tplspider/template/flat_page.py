@@ -10,14 +10,21 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, compress, islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from tplspider.web.html import Element, main_body
-from tplspider.web.node_texts import LARGE, NodeTexts, is_stray, kept_nodes, read_nodes
-from tplspider.web.targets import Targets
+from tplspider.web.html import (
+    LARGE,
+    Addresses,
+    Element,
+    NodeTexts,
+    Targets,
+    is_stray,
+    kept_nodes,
+    main_body,
+    read_nodes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.web.targets import Addresses
 
 Name = tuple[str | None, str | None]  # id and class of an element
 Content = str | tuple[str, str, str]  # its tag; with its text and its link, if it has any

@@ -14,13 +14,13 @@ from urllib.parse import urljoin
 from w3lib.html import get_base_url, get_meta_refresh, replace_entities
 from w3lib.url import safe_url_string
 
-from tplspider.web.addresses import clean_href, identity
-from tplspider.web.authority import LONGEST_HOST, is_elsewhere, without_user
+from tplspider.web.addresses import LONGEST_HOST, clean_href, identity, is_elsewhere, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from tplspider.web.web_page import WebPage
+    from tplspider.web.page import WebPage
+
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 LONGEST_DELAY = 5.0  # of a meta refresh, in seconds; what waits for longer is a page
