@@ -24,15 +24,15 @@ from tplspider.demo.server import SiteServer
 from tplspider.evaluation.measure import measure
 from tplspider.evaluation.plan import Plan
 from tplspider.evaluation.scores import mean
+from tplspider.search import guided
 from tplspider.search.options import SearchOptions
-from tplspider.search.strategies import guided
 from tplspider.sources.base import search_pages
 from tplspider.sources.folder import FolderSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What is added to a link's score, by the names of the numbers in search/strategies/guided.py.
+# What is added to a link's score, by the names of the numbers in search/guided.py.
 SIGNS = {
     "evidence of loaded pages": ("EVIDENCE",),
     "density of links (entries of the block)": ("ENTRIES",),

@@ -28,7 +28,6 @@ from tplspider.crawl.archive.plan import plan_archive
 from tplspider.crawl.archive.run import run_archive
 from tplspider.crawl.strip.plan import plan_strip
 from tplspider.crawl.strip.run import run_strip
-from tplspider.search.answer import candidates
 from tplspider.search.options import SearchLimits
 from tplspider.sources.warc_archive import NAME, open_archive
 from tplspider.sources.warc_index import WarcIndex
@@ -108,7 +107,7 @@ def test_rows_in_the_order_of_the_list(tmp_path: Path, capsys: pytest.CaptureFix
     assert session.summary is not None
     assert rows[1] == asdict(session.summary) | {"line": 3, "input": {"note": "first"}}
     assert [row for row in read(out) if row["key_url"] == urls[0]] == [
-        asdict(each) for each in candidates(session)
+        asdict(each) for each in session.candidates()
     ]
     assert len(read(out)) == 2 + 3  # the second time, a search gives its summary alone
     texts = {row["key_url"]: row["main_text"] for row in read(template)}

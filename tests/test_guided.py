@@ -294,15 +294,20 @@ def test_a_crawl_needs_fewer_loads(
     assert 4 <= loads["guided"] < loads["paper"]
 
 
-def test_a_strategy_is_a_module(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_a_strategy_is_a_function(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     for name in ("tplspider", "settings"):
         shutil.copytree(PROJECT / name, tmp_path / name)
     shutil.copy(PROJECT / "scrapy.cfg", tmp_path)
     guide = (PROJECT / "docs" / "method.md").read_text("utf-8")
-    code = guide.partition("```python\n# tplspider/search/strategies/backwards.py")[2].partition(
-        "```"
-    )[0]
-    (tmp_path / "tplspider/search/strategies/backwards.py").write_text(f"#{code}", "utf-8")
+    code = guide.partition("```python\n# tplspider/search/backwards.py")[2].partition("```")[0]
+    (tmp_path / "tplspider/search/backwards.py").write_text(f"#{code}", "utf-8")
+    registry = tmp_path / "tplspider/search/session.py"
+    named = registry.read_text("utf-8").replace(
+        "STRATEGIES: dict[str, Strategy] = {",
+        "from tplspider.search.backwards import backwards\n\n"
+        'STRATEGIES: dict[str, Strategy] = {"backwards": backwards, ',
+    )
+    registry.write_text(named, "utf-8")
     server = serve("menu")
     subprocess.run(
         [

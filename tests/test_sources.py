@@ -25,7 +25,6 @@ from tplspider import (
     WebPage,
     search_pages,
 )
-from tplspider.search.answer import candidates
 from tplspider.search.events import Event, LinkSettled, SearchEnded, SearchStarted
 from tplspider.search.options import SearchLimits, search_id
 from tplspider.search.session import SearchSession
@@ -173,7 +172,7 @@ def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) 
     assert session.phase == "over"
     assert session.summary
     assert (session.summary.reason, session.summary.key_outcome) == ("key_page_unusable", outcome)
-    assert list(candidates(session)) == []
+    assert session.candidates() == []
 
 
 def test_events_come_in_order_and_tell_all() -> None:

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,10 +24,13 @@ from tests.test_warc_reading import told
 from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.extraction.archive_indexing import reading_by
 from tplspider.search.options import SearchLimits
-from tplspider.sources.warc_archive import NAME, Archive, Readings, open_archive
+from tplspider.sources.warc_archive import NAME, Archive, open_archive
 from tplspider.sources.warc_index import IndexFileError, WarcIndex
 from tplspider.web.addresses import identity, place_of
 from tplspider.web.page import NOT_ARCHIVED, NoPage
+
+if TYPE_CHECKING:
+    from tplspider.sources.warc_archive import Readings
 
 SITE = "http://a.example"
 NAMES = ("a", "A", "a/")

@@ -95,10 +95,10 @@ def run(
         if target.startswith("http"):
             search.tell(visit.rank, NoPage("offsite-redirect"))
             return None
-        if search.knows(identity(ROOT + target), visit.rank):
+        if search.ways.knows(identity(ROOT + target), visit.rank):
             search.tell(visit.rank, redirect_to(ROOT + target))
             return None
-        search.follow(visit.rank, identity(ROOT + target))
+        search.ways.follow(visit.rank, identity(ROOT + target))
         return target
 
     hops: dict[int, int] = {}

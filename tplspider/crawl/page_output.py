@@ -144,12 +144,12 @@ class PageOutput:
         try:
             if self._folder:
                 place = Path(self._folder, session.search_id if self._of_many else "")
-                pages, fault = await self._read(kept, members(session))
+                pages, fault = await self._read(kept, members(session.search, session.witness))
                 if not self._is_saved(place, pages, fault):
                     count_lost(self.crawler, session.search_id)
             found = self._pools.take(session) if self._pools else None
             if self._workers and not found:
-                pages, fault = await self._read(kept, evidence(session))
+                pages, fault = await self._read(kept, evidence(session.search, session.witness))
                 if fault and not self._folder:
                     logger.error("The template of %s lacks pages: %s", key_url, fault)
                     self._spoil(session)

@@ -99,7 +99,11 @@ def by_search(strategy: str, request: Request) -> Choice:
     """What a crawl compares the key page with: the witness, and explored pages most like it."""
     session, search = request.search(strategy, witness=request.witness)
     return Choice(
-        tuple(wanted.page.url for wanted in evidence(session) if wanted.role != KEY),
+        tuple(
+            wanted.page.url
+            for wanted in evidence(session.search, session.witness)
+            if wanted.role != KEY
+        ),
         search.loads,
         _reason(search),
         found=len(search.members),

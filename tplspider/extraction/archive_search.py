@@ -12,7 +12,6 @@ from tplspider.extraction.extractors import load_extractor, one_line, run_extrac
 from tplspider.pools.nearness import companions
 from tplspider.pools.pool import Pool, PooledPage, page_site
 from tplspider.pools.stripper import COMPANIONS
-from tplspider.search.answer import candidates
 from tplspider.search.companions import MOST
 from tplspider.search.ends import MAX_SECONDS, POOL
 from tplspider.search.evidence import KEY, SPARE, evidence
@@ -146,11 +145,11 @@ class Searcher:
             alone = NO_EVIDENCE if not found.evidence else ""
             summary = replace(summary, hint=joined(summary.hint, alone), method=found.method)
         misfits = self._site.misfits - misfits
-        return ArchiveAnswer(summary, list(candidates(session)), found, fault, misfits)
+        return ArchiveAnswer(summary, session.candidates(), found, fault, misfits)
 
     def _template(self, session: SearchSession, kept: KeptPages) -> tuple[PageTemplate | None, str]:
         """The template of a search that is over, or why it is missing, if it should not be."""
-        wanted = evidence(session)
+        wanted = evidence(session.search, session.witness)
         pages = [kept.get(each.page, each.link, each.role) for each in wanted]
         found = [page for page in pages if page]
         if not found or found[0].role != KEY:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tplspider.search.algorithm import Visit
-    from tplspider.search.session import SearchSession
     from tplspider.search.window import SubdigraphSearch
 
 MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
 LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
 
 
-def candidates(session: SearchSession) -> Iterator[TemplateCandidate]:
+def candidates(
+    search: SubdigraphSearch, search_id: str, requested_url: str
+) -> Iterator[TemplateCandidate]:
     """The pages of the best complete subdigraph, in the order they were explored."""
-    search = session.search
-    if search is None:
-        return
     distances = HyperlinkDistances(search.key_page.identity)
     for visit in search.members:
         if visit.page and isinstance(visit.link, Link):
@@ -47,13 +44,21 @@ def candidates(session: SearchSession) -> Iterator[TemplateCandidate]:
                 complete=search.complete,
                 loads=search.loads,
                 similarity=similarity(search.key_page, visit.page),
-                search_id=session.search_id,
-                requested_url=session.requested_url,
+                search_id=search_id,
+                requested_url=requested_url,
             )
 
 
-def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch:
-    """How a search went that had a key page."""
+def summary(
+    search: SubdigraphSearch,
+    search_id: str,
+    requested_url: str,
+    *,
+    links: int,
+    hint: str,
+    witness: Visit | None,
+) -> CandidateSearch:
+    """How a search went that had a key page with that many links."""
     values = [similarity(search.key_page, visit.page) for visit in search.members if visit.page]
     return CandidateSearch(
         key_url=search.key_page.url,
@@ -63,17 +68,17 @@ def summary(session: SearchSession, search: SubdigraphSearch) -> CandidateSearch
         reason=search.reason,
         key_outcome="ok",
         loads=search.loads,
-        links=session.links,
+        links=links,
         members=[visit.url for visit in search.members],
         explored=explored_links(search),
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=joined(session.hint, answer_hint(values, search.size, session.links)),
+        hint=joined(hint, answer_hint(values, search.size, links)),
         similarity=min(values, default=None),
-        search_id=session.search_id,
-        requested_url=session.requested_url,
-        witnesses=[witness_link(session.witness)] if session.witness else [],
-        witness_loads=1 if session.witness else 0,
+        search_id=search_id,
+        requested_url=requested_url,
+        witnesses=[witness_link(witness)] if witness else [],
+        witness_loads=1 if witness else 0,
         key_title=search.key_page.title[:LONGEST],
         not_archived=sum(visit.is_absent for visit in search.visits),
     )
@@ -106,19 +111,6 @@ def _explored_link(
         "similarity": similarity(search.key_page, page) if page else None,
         "links_to": search.links_from(visit),
     }
-
-
-def unusable(
-    session: SearchSession, key_url: str, outcome: str, reason: str, hint: str = ""
-) -> CandidateSearch:
-    """The summary of a search that could not start, because of what its key page gave."""
-    return replace(
-        unanswered(session.requested_url, outcome, hint, session.search_id),
-        key_url=key_url,
-        requested_size=session.options.n,
-        reason=reason,
-        loads=1,
-    )
 
 
 def unanswered(

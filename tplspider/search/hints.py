@@ -11,7 +11,6 @@ from tplspider.web.similarity import LOW_SIMILARITY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.search.options import SearchLimits
     from tplspider.web.addresses import Site
 
 _ONE_PAGE = (
@@ -36,13 +35,12 @@ def scheme_hint(key_outcome: str, requested_url: str) -> str:
 
 
 def key_page_hint(
-    root: Element, page: WebPage, site: Site, links: int, limits: SearchLimits
+    root: Element, page: WebPage, site: Site, links: int, *, longest: int, runs_scripts: bool
 ) -> str:
     """What to tell of a key page with that many links; '' for most pages."""
-    longest = limits.longest_url
     return joined(
         "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
-        "" if limits.runs_scripts else script_menu_hint(root, links),
+        "" if runs_scripts else script_menu_hint(root, links),
     )
 
 

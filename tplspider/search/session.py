@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from tplspider.search.answer import summary, unusable
+from tplspider.search.answer import candidates, summary, unanswered
 from tplspider.search.ends import KEY_PAGE_UNUSABLE
 from tplspider.search.events import Event, LinkSettled, Listener, SearchEnded, SearchStarted
 from tplspider.search.hints import key_page_fault_hint, key_page_hint
@@ -32,7 +33,7 @@ from tplspider.web.page import (
 )
 
 if TYPE_CHECKING:
-    from tplspider.items import CandidateSearch
+    from tplspider.items import CandidateSearch, TemplateCandidate
     from tplspider.search.algorithm import Visit
 
 logger = logging.getLogger(__name__)
@@ -120,8 +121,7 @@ class SearchSession:
     def fail(self, answer: NoPage, url: str = "") -> None:
         """The key page cannot be used: the search is over."""
         if self.phase != "over":
-            end = unusable(self, url or self.url, answer.reason, KEY_PAGE_UNUSABLE, answer.detail)
-            self._end(end)
+            self._end_unused(url or self.url, answer.reason, KEY_PAGE_UNUSABLE, answer.detail)
 
     def take(self) -> list[Visit]:
         """The links to load now; none when there are enough under way, or the search is over."""
@@ -166,13 +166,13 @@ class SearchSession:
         if redirect.identity not in self._site:
             return NoPage(OFFSITE_REDIRECT)
         if rank == WITNESS:
-            return redirect if self.search.has(redirect.identity) else None
-        return redirect if self.search.knows(redirect.identity, rank) else None
+            return redirect if redirect.identity in self.search else None
+        return redirect if self.search.ways.knows(redirect.identity, rank) else None
 
     def follow(self, rank: int, target: str) -> None:
         """A link is followed to where it redirects."""
         if self.search and rank != WITNESS:
-            self.search.follow(rank, identity(target))
+            self.search.ways.follow(rank, identity(target))
 
     def tell(self, rank: int | None, answer: Answer, url: str = "") -> None:
         """Take in what a link gave; or that the key page (None) gave no page, at that address."""
@@ -185,10 +185,15 @@ class SearchSession:
                 settle(self.witness, self.search, answer)
             self._announce()
 
+    def candidates(self) -> list[TemplateCandidate]:
+        """The pages of the best complete subdigraph, in the order they were explored."""
+        search = self.search
+        return [*candidates(search, self.search_id, self.requested_url)] if search else []
+
     def stop(self, reason: str) -> None:
         """End the search for that reason: what was found so far is the answer."""
         if self.phase == "waiting":
-            self._end(unusable(self, self.url, NOT_LOADED, reason))
+            self._end_unused(self.url, NOT_LOADED, reason)
         elif self.search and self.phase == "running":
             self._wants_witness = False
             if self.witness:
@@ -202,7 +207,9 @@ class SearchSession:
         longest = self.limits.longest_url
         links = get_links(root, page.url, site, page.encoding, count, longest=longest)
         self.links = len(links)
-        self.hint = key_page_hint(root, page, site, self.links, self.limits)
+        self.hint = key_page_hint(
+            root, page, site, self.links, longest=longest, runs_scripts=self.limits.runs_scripts
+        )
         self._of_key_page = links if self._wants_witness else []
         key_page = read_tree(root, page, site, self.limits)
         self.search = SubdigraphSearch(
@@ -233,7 +240,22 @@ class SearchSession:
             self.witness = find_witness(self.search, self._of_key_page, self.limits.is_absent)
             self._fresh_witness = [self.witness] if self.witness else []
         if self.witness is None or is_settled(self.witness):
-            self._end(summary(self, self.search))
+            self._end(
+                summary(
+                    self.search,
+                    self.search_id,
+                    self.requested_url,
+                    links=self.links,
+                    hint=self.hint,
+                    witness=self.witness,
+                )
+            )
+
+    def _end_unused(self, key_url: str, outcome: str, reason: str, hint: str = "") -> None:
+        """End a search that could not start, because of what its key page gave."""
+        end = unanswered(self.requested_url, outcome, hint, self.search_id)
+        size = self.options.n
+        self._end(replace(end, key_url=key_url, requested_size=size, reason=reason, loads=1))
 
     def _end(self, end: CandidateSearch) -> None:
         self.summary = end

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tplspider.web.addresses import Address
 
 
-class SubdigraphSearch:
+class SubdigraphSearch(Exploration):
     """The search from one key page, through its links in the order of a strategy.
 
     Without a strategy, the links are taken up in the order they are given. *is_absent* tells of
@@ -45,11 +45,11 @@ class SubdigraphSearch:
         max_nodes: int = MAX_SEARCH_NODES,
         is_absent: Callable[[str], bool] | None = None,
     ) -> None:
+        super().__init__(key_page, size, max_nodes)
         self.max_loads = max_loads
         self.in_flight = in_flight
         self.reason = ""  # why the search is over
-        self._exploration = Exploration(key_page, size, max_nodes)
-        self._ways = RedirectWays(self._exploration, max_redirects)
+        self.ways = RedirectWays(self, max_redirects)
         self._links = strategy(list(links), self) if strategy else iter(links)
         self._is_absent = is_absent or (lambda _: False)
         self._next: Address | None = None  # asked of the strategy, and not taken up yet
@@ -59,41 +59,6 @@ class SubdigraphSearch:
         self._held: set[int] = set()  # links not asked for before their turn comes
 
     @property
-    def key_page(self) -> Page:
-        """The page whose links are searched."""
-        return self._exploration.key_page
-
-    @property
-    def size(self) -> int:
-        """The paper's n: how many pages are wanted."""
-        return self._exploration.size
-
-    @property
-    def loads(self) -> int:
-        """Pages that were asked for one after the other; what was loaded in vain does not count."""
-        return self._exploration.loads
-
-    @property
-    def visits(self) -> list[Visit]:
-        """The links taken into account, by rank."""
-        return self._exploration.visits
-
-    @property
-    def members(self) -> list[Visit]:
-        """The pages of the best CS so far, by rank."""
-        return self._exploration.members
-
-    @property
-    def complete(self) -> bool:
-        """Whether an n-CS was found."""
-        return self._exploration.complete
-
-    @property
-    def bounded(self) -> bool:
-        """Whether a step of the search for the largest CS gave up."""
-        return self._exploration.bounded
-
-    @property
     def wasted(self) -> int:
         """Pages that were asked for and not taken into account."""
         return self._asked - self.loads - len(self._held) - len(self._fresh)
@@ -101,24 +66,8 @@ class SubdigraphSearch:
     @property
     def pending(self) -> list[Visit]:
         """Links handed out that nobody has told about yet."""
-        told = self._ways.answers.keys() | self._held
+        told = self.ways.answers.keys() | self._held
         return [visit for visit in self._waiting if visit.rank not in told]
-
-    def missing_links(self, visit: Visit) -> Iterator[tuple[int, int]]:
-        """The links that keep an explored page out of the best CS, from one rank to another."""
-        return self._exploration.missing_links(visit)
-
-    def links_from(self, visit: Visit) -> list[int]:
-        """The ranks of the explored pages that one of them links to; 0 for the key page."""
-        return self._exploration.links_from(visit)
-
-    def has(self, identity: str) -> bool:
-        """Whether this is the final address of a page that was taken into account."""
-        return identity in self._exploration
-
-    def duplicate_of(self, page: Page) -> str:
-        """The address of the page that this is a duplicate of; '' for a page of its own."""
-        return self._exploration.duplicate_of(page)
 
     def take(self) -> list[Visit]:
         """The links to load now; none when all that may be in flight are, or the search is over."""
@@ -129,27 +78,19 @@ class SubdigraphSearch:
         taken, self._fresh = self._fresh, []
         if self._waiting and self._waiting[0].rank in self._held:  # its turn has come
             self._held.remove(self._waiting[0].rank)
-            self._ways.start(self._waiting[0].rank, self._waiting[0].link.identity)
+            self.ways.start(self._waiting[0].rank, self._waiting[0].link.identity)
             taken.insert(0, self._waiting[0])
         return taken
 
     def tell(self, rank: int, answer: Answer) -> None:
         """Take in what a link gave.
 
-        A redirect is for where it leads to an address that the search :meth:`knows`.
+        A redirect is for where it leads to an address that its *ways* know.
         """
         if self.reason or all(visit.rank != rank for visit in self.pending):
             return
-        self._ways.answers[rank] = answer
+        self.ways.answers[rank] = answer
         self._settle()
-
-    def knows(self, identity: str, rank: int) -> bool:
-        """Whether what an address gives is known, or under way for another link than this one."""
-        return self._ways.knows(identity, rank)
-
-    def follow(self, rank: int, identity: str) -> None:
-        """A link redirects to an address that is not known, and that is where it goes."""
-        self._ways.follow(rank, identity)
 
     def stop(self, reason: str) -> None:
         """End the search from outside: the best CS so far is the answer."""
@@ -161,7 +102,7 @@ class SubdigraphSearch:
             self._next = link = self._next or next(self._links, None)
             # A link that there is nothing of would be free, but when the budget is spent a search
             # ends there all the same: as it did in the crawl that has left it out.
-            if link is None or (link.identity not in self._exploration and self._is_spent()):
+            if link is None or (link.identity not in self and self._is_spent()):
                 if not self._waiting:
                     self.reason = LINKS_EXHAUSTED if link is None else MAX_LOADS
                 break
@@ -170,18 +111,18 @@ class SubdigraphSearch:
 
     def _take_up(self, visit: Visit) -> None:
         self._waiting.append(visit)
-        if visit.link.identity in self._exploration:
-            self._ways.answers[visit.rank] = _itself(visit.link)
+        if visit.link.identity in self:
+            self.ways.answers[visit.rank] = _itself(visit.link)
             return
         if self._is_absent(visit.link.url):
             visit.is_absent = True
-            self._ways.answers[visit.rank] = NoPage(NOT_ARCHIVED)
+            self.ways.answers[visit.rank] = NoPage(NOT_ARCHIVED)
             return
         self._asked += 1
-        if self._ways.is_ahead(visit.link.identity):
+        if self.ways.is_ahead(visit.link.identity):
             self._held.add(visit.rank)
         else:
-            self._ways.start(visit.rank, visit.link.identity)
+            self.ways.start(visit.rank, visit.link.identity)
             self._fresh.append(visit)
 
     def _is_spent(self) -> bool:
@@ -195,7 +136,7 @@ class SubdigraphSearch:
             answer = self._answer_of(self._waiting[0])
             if answer is None:
                 break
-            self._account(self._waiting.pop(0), answer)
+            self._account_next(self._waiting.pop(0), answer)
             # At once: a strategy goes by what is taken into account, and how many answers come
             # together is a matter of timing.
             self._fill()
@@ -203,21 +144,21 @@ class SubdigraphSearch:
     def _answer_of(self, visit: Visit) -> Answer | None:
         """What a link gave; None while that is not known."""
         if visit.rank in self._held:
-            return _itself(visit.link) if visit.link.identity in self._exploration else None
-        answer = self._ways.answer_of(visit.rank, visit.link.identity)
-        if isinstance(answer, Redirect) and answer.identity not in self._exploration:
+            return _itself(visit.link) if visit.link.identity in self else None
+        answer = self.ways.answer_of(visit.rank, visit.link.identity)
+        if isinstance(answer, Redirect) and answer.identity not in self:
             self._held.add(visit.rank)
             return None
         return answer
 
-    def _account(self, visit: Visit, answer: Answer) -> None:
-        self._ways.end(visit.rank)
-        if visit.link.identity in self._exploration and (
-            visit.link.identity in self._ways.shared or visit.rank in self._held
+    def _account_next(self, visit: Visit, answer: Answer) -> None:
+        self.ways.end(visit.rank)
+        if visit.link.identity in self and (
+            visit.link.identity in self.ways.shared or visit.rank in self._held
         ):
             self._asked -= 1  # it was not a page of its own, but the end of another's redirects
         self._held.discard(visit.rank)
-        self._exploration.account(visit, answer)
+        self.account(visit, answer)
         if self.complete:
             self.reason = COMPLETE
 

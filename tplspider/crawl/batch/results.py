@@ -20,7 +20,7 @@ from tplspider.crawl.scrapy_private import close_spider, lead_output_through, pr
 from tplspider.crawl.tally import LOST, outcome_of, tally_of
 from tplspider.crawl.ticket import ticket_for
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.answer import candidates, unanswered
+from tplspider.search.answer import unanswered
 from tplspider.search.hints import NO_EVIDENCE, joined, scheme_hint
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class ResultDesk:
             method=templates[0].method if templates else end.method,
         )
         self._given = session, page, None
-        for candidate in candidates(session):
+        for candidate in session.candidates():
             yield candidate
         for template in templates:
             yield template

@@ -36,7 +36,7 @@ QUERY = -3.0  # mostly the same page once more, unless the key page's own addres
 PATIENCE = 8  # times n: the links after which sortLinks has a say
 
 
-def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
+def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     """The links by score, as it is whenever a link is asked for.
 
     A search that goes on for long is one whose signs mislead: from then on, every other link is the

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
     from tplspider.web.html import Link
 
 
-def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
+def paper_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     """The links by link relevance, and by DOM relevance among equals."""
     yield from sort_links(links, search.key_page.identity)
