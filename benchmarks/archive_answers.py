@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.warc_files import SiteRecords, packed
 from tplspider.evaluation.unlabelled_site import unlabelled_sites
-from tplspider.search.options import SearchOptions
-from tplspider.search.session import SearchSession
+from tplspider.search.session import SearchOptions, SearchSession
 from tplspider.sources.base import drive, limits_of
 from tplspider.sources.warc import site_of
 from tplspider.sources.warc_archive import open_archive

@@ -31,8 +31,8 @@ from tests.support.warc_files import SiteRecords
 from tplspider.extraction import EXTRACTOR, SECONDS
 from tplspider.extraction.archive_indexing import reading_by
 from tplspider.extraction.archive_search import ArchiveJob, ArchiveWork
-from tplspider.search.options import SearchLimits, SearchOptions
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
+from tplspider.search.session import SearchLimits, SearchOptions
 from tplspider.sources.warc import LARGEST
 from tplspider.sources.warc_archive import open_archive
 from tplspider.sources.warc_extra import ArchiveIterator, WarcRecordType

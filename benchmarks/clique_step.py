@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from benchmarks.timing import report
-from tplspider.search.complete_subdigraph import CompleteSubdigraphs, members
+from tplspider.search.cliques import CompleteSubdigraphs, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

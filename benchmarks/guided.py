@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks.sort_links import URL, flat, paragraphs, realistic
 from benchmarks.timing import report
 from tplspider import Page, Site, SubdigraphSearch, get_links, identity, parse_html, read_page
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ from tests.support.crawls import run_scrapy
 from tests.support.http_source import HttpSource
 from tplspider import NoPage, Redirect
 from tplspider.demo.server import SiteServer
-from tplspider.search.redirect_ways import MAX_REDIRECTS
+from tplspider.search.cliques import MAX_REDIRECTS
 from tplspider.sources.base import load_once
 
 SETTINGS = {"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": "False", "RETRY_ENABLED": "False"}

@@ -26,7 +26,7 @@ from tplspider import (
     search_pages,
 )
 from tplspider.evaluation.labelled_site import labelled_sites
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 from tplspider.sources.base import load_once
 from tplspider.web.page import page_fault
 from tplspider.web.similarity import LOW_SIMILARITY, similarity

@@ -25,7 +25,7 @@ from tplspider.evaluation.measure import measure
 from tplspider.evaluation.plan import Plan
 from tplspider.evaluation.scores import mean
 from tplspider.search import guided
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 from tplspider.sources.base import search_pages
 from tplspider.sources.folder import FolderSite
 

@@ -9,17 +9,15 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.search.guidance.menu_signs import MenuSigns
-from tplspider.search.hyperlink_distance import HyperlinkDistances, link_relevance
-from tplspider.search.sort_links import sort_links
+from tplspider.search.guided import MenuSigns
+from tplspider.search.sort_links import HyperlinkDistances, link_relevance, sort_links
 from tplspider.template.element_text import ElementTexts
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tplspider.search.algorithm import Visit
-    from tplspider.search.window import SubdigraphSearch
+    from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.web.html import Element, Link
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest

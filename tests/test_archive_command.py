@@ -28,7 +28,7 @@ from tplspider.crawl.archive.plan import plan_archive
 from tplspider.crawl.archive.run import run_archive
 from tplspider.crawl.strip.plan import plan_strip
 from tplspider.crawl.strip.run import run_strip
-from tplspider.search.options import SearchLimits
+from tplspider.search.session import SearchLimits
 from tplspider.sources.warc_archive import NAME, open_archive
 from tplspider.sources.warc_index import WarcIndex
 

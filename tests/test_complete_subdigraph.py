@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import literal
 from tests.support.examples import examples
-from tplspider.search.complete_subdigraph import (
+from tplspider.search.cliques import (
     CompleteSubdigraphs,
     OutOfNodesError,
     SearchBudget,

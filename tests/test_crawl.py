@@ -9,7 +9,7 @@ import pytest
 from tests import literal
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 from tests.support.kinds import with_quick
-from tplspider.search.options import SearchOptions, search_id
+from tplspider.search.session import SearchOptions, search_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

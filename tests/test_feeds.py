@@ -12,7 +12,7 @@ import pytest
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 from tests.support.kinds import with_quick
 from tplspider.items import CandidateSearch, TemplateCandidate
-from tplspider.search.options import SearchOptions, search_id
+from tplspider.search.session import SearchOptions, search_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

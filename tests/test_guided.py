@@ -15,7 +15,7 @@ from tests.support.crawls import PROJECT, Crawl, FixtureServer
 from tests.support.examples import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
-from tplspider.search.guidance.menu_signs import MenuSigns, menu_signs
+from tplspider.search.guided import MenuSigns, menu_signs
 from tplspider.search.sort_links import sort_links
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tplspider.search.hyperlink_distance import (
+from tplspider.search.sort_links import (
     HyperlinkDistances,
     h_distance,
     link_relevance,

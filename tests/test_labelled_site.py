@@ -11,7 +11,7 @@ from lxml import etree
 
 from tplspider.evaluation.labelled_site import CorpusError, LabelError, LabelledSite, labelled_sites
 from tplspider.evaluation.labels import number_elements, read_labels, without_labels
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
 from tplspider.web.page import WebPage

@@ -12,7 +12,7 @@ from tests.support.full_disk import short_files
 from tplspider.pools.known_signs import WITHOUT_FILE, KnownSigns
 from tplspider.pools.nearness import Signs, companions, nearest
 from tplspider.pools.pool import PooledPage
-from tplspider.search.companions import shared_directories
+from tplspider.search.witness import shared_directories
 
 if TYPE_CHECKING:
     import pytest

@@ -16,7 +16,7 @@ from tests.support.terminal import Shown, on_terminal, resize
 from tplspider.crawl.batch.end_table import End, WrittenFeeds
 from tplspider.crawl.batch.standing import Pace, Standing
 from tplspider.crawl.tally import Tally
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     import subprocess

@@ -19,7 +19,7 @@ from tplspider.report.index_entry import index_entry
 from tplspider.report.index_rows import Counts, IndexRows
 from tplspider.report.place import ROWS, check_file, check_folder, names_folder
 from tplspider.report.rendering import render_index
-from tplspider.search.hints import EMPTY_ANSWER
+from tplspider.search.answer import EMPTY_ANSWER
 from tplspider.web.html import parse_html, visible_text
 
 if TYPE_CHECKING:

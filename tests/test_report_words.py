@@ -17,7 +17,7 @@ from tplspider.report.index_rows import IndexRows
 from tplspider.report.model import make_report
 from tplspider.report.outcome_words import REASONS, key_page_advice
 from tplspider.report.rendering import render_index, render_report
-from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE, answer_hint
+from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE, answer_hint
 from tplspider.web.page import NO_LINKS
 
 if TYPE_CHECKING:

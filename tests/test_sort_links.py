@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests import literal
 from tests.support.examples import examples
 from tests.support.pages import DOCUMENTS, select
-from tplspider.search.dom_distance import farthest_first
-from tplspider.search.sort_links import sort_links
+from tplspider.search.sort_links import farthest_first, sort_links
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import get_links, parse_html
 

@@ -25,9 +25,15 @@ from tplspider import (
     WebPage,
     search_pages,
 )
-from tplspider.search.events import Event, LinkSettled, SearchEnded, SearchStarted
-from tplspider.search.options import SearchLimits, search_id
-from tplspider.search.session import SearchSession
+from tplspider.search.session import (
+    Event,
+    LinkSettled,
+    SearchEnded,
+    SearchLimits,
+    SearchSession,
+    SearchStarted,
+    search_id,
+)
 from tplspider.sources.base import drive
 
 if TYPE_CHECKING:

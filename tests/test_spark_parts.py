@@ -238,7 +238,7 @@ def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
     import pyarrow as pa
 
-    from tplspider.search.options import SearchOptions
+    from tplspider.search.session import SearchOptions
     from tplspider.spark.key_pages import HostKeys
     from tplspider.spark.strip_pages import PageStrips, PoolDraws
     from tplspider.spark.table_columns import DRAWN, PLACE
@@ -284,7 +284,7 @@ def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
 def test_a_key_page_that_cannot_be_fetched_says_why(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
     from tplspider.extraction.archive_search import ArchiveWork
-    from tplspider.search.options import SearchLimits
+    from tplspider.search.session import SearchLimits
     from tplspider.spark.key_pages import asking_row
     from tplspider.spark.searching import KeyJob, KeyLine, SearchAttempts
     from tplspider.spark.table_columns import LOOKED_UP

@@ -15,7 +15,7 @@ from tests.support.crawls import PROJECT, Crawl, run_scrapy
 from tplspider.evaluation.labelled_site import CorpusError, labelled_sites
 from tplspider.evaluation.page_choice import CHOICES, POOLS
 from tplspider.evaluation.text_extractors import EXTRACTORS
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 
 # Table 1 of the paper, copied from it: recall, precision, F1 and loads for n from 1 to 8.
 PUBLISHED = [

@@ -23,7 +23,7 @@ from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.fleet.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.ui.serve import check_settings, run_ui
 from tplspider.items import CandidateSearch
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.ui.run import MOST_EVENTS, state_of
 from tplspider.ui.runs import Runs, TooManyError

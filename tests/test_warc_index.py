@@ -23,7 +23,7 @@ from tests.support.warc_files import SiteRecords, http, packed, record, response
 from tests.test_warc_reading import told
 from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.extraction.archive_indexing import reading_by
-from tplspider.search.options import SearchLimits
+from tplspider.search.session import SearchLimits
 from tplspider.sources.warc_archive import NAME, Archive, open_archive
 from tplspider.sources.warc_index import IndexFileError, WarcIndex
 from tplspider.web.addresses import identity, place_of

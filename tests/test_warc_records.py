@@ -18,8 +18,7 @@ from tplspider.crawl.ticket import META_KEY, Ticket
 from tplspider.crawl.warc.http_heads import plain_address, request_bytes, response_head
 from tplspider.crawl.warc.recorder import CrawlArchive
 from tplspider.crawl.warc.records import Clock
-from tplspider.search.options import SearchLimits, SearchOptions
-from tplspider.search.session import SearchSession
+from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
 from tplspider.sources.base import limits_of
 from tplspider.sources.warc_archive import open_archive
 from tplspider.sources.warc_extra import ArchiveIterator, WarcRecord

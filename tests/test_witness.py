@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tplspider import Page, Site, get_links, parse_html, read_page
-from tplspider.search.companions import by_likeness, likeness
 from tplspider.search.witness import (
     Pattern,
+    by_likeness,
     choose_witness,
     is_kin,
+    likeness,
     needs_witness,
 )
 

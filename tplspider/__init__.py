@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
     from tplspider.pools.pool_folder import PoolFolder
     from tplspider.pools.site_templates import SiteTemplates, StrippedPage
-    from tplspider.search.algorithm import Visit
-    from tplspider.search.options import SearchLimits, SearchOptions
-    from tplspider.search.session import SearchSession
+    from tplspider.search.cliques import SubdigraphSearch, Visit
+    from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
     from tplspider.search.sort_links import sort_links
-    from tplspider.search.window import SubdigraphSearch
     from tplspider.sources.base import SiteSource, search_pages
     from tplspider.sources.folder import FolderSite
     from tplspider.sources.memory import MemorySite
@@ -82,16 +80,16 @@ _MODULES = {
     "PoolFolder": "pools.pool_folder",
     "Redirect": "web.page",
     "SearchAnswer": "crawl.batch.answers",
-    "SearchLimits": "search.options",
-    "SearchOptions": "search.options",
+    "SearchLimits": "search.session",
+    "SearchOptions": "search.session",
     "SearchSession": "search.session",
     "Site": "web.addresses",
     "SiteSource": "sources.base",
     "SiteTemplates": "pools.site_templates",
     "StrippedPage": "pools.site_templates",
-    "SubdigraphSearch": "search.window",
+    "SubdigraphSearch": "search.cliques",
     "TemplateCandidate": "items",
-    "Visit": "search.algorithm",
+    "Visit": "search.cliques",
     "WebPage": "web.page",
     "extract_template": "template.extract",
     "get_links": "web.html",

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tplspider.search.events import Event
+    from tplspider.search.session import Event
 
 search_opened = object()
 search_started = object()
@@ -31,14 +31,15 @@ search_settled = object()
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:
     """The signal that tells of an event, and what it is sent with."""
-    from tplspider.search import events  # those who only connect to signals do not need them
+    # Here and not above: those who only connect to signals do not need them.
+    from tplspider.search.session import LinkSettled, SearchEnded, SearchStarted
 
     with_search = {"session": event.session, "search": event.session.search}
     match event:
-        case events.SearchStarted():
+        case SearchStarted():
             counts = {"links": event.links, "unparsable": event.unparsable}
             return search_started, {**with_search, **counts}
-        case events.LinkSettled():
+        case LinkSettled():
             return link_settled, {**with_search, "visit": event.visit}
-        case events.SearchEnded():
+        case SearchEnded():
             return search_ended, {"session": event.session, "summary": event.summary}

@@ -18,7 +18,7 @@ from twisted.internet.error import DNSLookupError
 from tplspider import signals as our_signals
 from tplspider.crawl.scrapy_private import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.reading import read_web_page
+from tplspider.search.session import SearchLimits, SearchSession, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
-    from tplspider.search.options import SearchLimits
-    from tplspider.search.session import SearchSession
     from tplspider.web.addresses import Site
     from tplspider.web.page import NoPage, Page, WebPage
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.support.components import StumblingSpider
-from tplspider.search.reading import read_web_page
+from tplspider.search.session import SearchLimits, read_web_page
 
 if TYPE_CHECKING:
-    from tplspider.search.options import SearchLimits
     from tplspider.web.addresses import Site
     from tplspider.web.page import NoPage, Page, WebPage
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.extraction import manual
 from tplspider import Page, Site, parse_html
-from tplspider.search.companions import MOST, by_likeness
+from tplspider.search.witness import MOST, by_likeness
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.web.page import read_page
 

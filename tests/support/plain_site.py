@@ -20,7 +20,7 @@ from tplspider import (
     read_page,
 )
 from tplspider.search.answer import explored_links
-from tplspider.search.strategies import STRATEGIES, Strategy
+from tplspider.search.session import STRATEGIES, Strategy
 from tplspider.web.page import NoPage, redirect_to
 
 ROOT = "http://example.org"

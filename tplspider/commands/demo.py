@@ -145,7 +145,7 @@ def _show(report: Path) -> None:
 
 
 def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
-    from tplspider.search.wording import counted, mutually_linked
+    from tplspider.search.answer import counted, mutually_linked
 
     def short(url: str) -> str:
         return url.removeprefix(site_url)

@@ -211,7 +211,7 @@ def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:
 
 def _tell_evidence(found: PageTemplate) -> None:
     from tplspider.crawl.harmless_log import harmless
-    from tplspider.search.hints import NO_EVIDENCE
+    from tplspider.search.answer import NO_EVIDENCE
 
     if not found.evidence:
         print(f"{harmless(found.key_url)}: {NO_EVIDENCE}", file=sys.stderr)

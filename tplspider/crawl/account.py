@@ -6,9 +6,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tplspider.search.ends import KEY_PAGE_UNUSABLE, POOL
-from tplspider.search.narration import end_line, link_line, missing_line, witness_line
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
+from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tplspider.items import CandidateSearch
-    from tplspider.search.algorithm import Visit
     from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)

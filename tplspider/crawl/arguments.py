@@ -21,8 +21,7 @@ from tplspider.crawl.credentials import (
     take_credentials,
 )
 from tplspider.crawl.fleet.address import check_queue_name
-from tplspider.search.options import SearchOptions
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES, SearchOptions
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, host_of
 
 if TYPE_CHECKING:

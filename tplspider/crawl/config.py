@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 from tplspider.crawl.setting_values import boolean, one_of, seconds, whole_number
 from tplspider.extraction import EXTRACTOR, MEGABYTES, SECONDS
 from tplspider.profiles import apply_profile
-from tplspider.search.complete_subdigraph import MAX_SEARCH_NODES
+from tplspider.search.cliques import MAX_SEARCH_NODES
 
 if TYPE_CHECKING:
     from typing import Self

@@ -21,7 +21,7 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from tplspider.crawl.private_network.address_guard import PrivateAddressError
 from tplspider.crawl.redirects import KnownAddressError, OffsiteRedirectError, RedirectLoopError
-from tplspider.search.hints import private_address_hint
+from tplspider.search.answer import private_address_hint
 from tplspider.web.page import (
     BAD_RESPONSE,
     CONNECTION,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tplspider.crawl.arguments import Arguments, check_options, key_address
 from tplspider.crawl.credentials import Credentials, read_credentials, without_credentials
-from tplspider.search.options import SearchOptions, search_id
+from tplspider.search.session import SearchOptions, search_id
 from tplspider.web.addresses import host_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from tplspider.items import PageTemplate
 from tplspider.pools.nearness import companions
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.stripper import COMPANIONS
-from tplspider.search.ends import POOL
-from tplspider.search.evidence import SPARE
+from tplspider.search.cliques import POOL
+from tplspider.search.witness import SPARE
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from tplspider.extraction.workers import (
 )
 from tplspider.items import PageTemplate
 from tplspider.pools.stripper import COMPANIONS
-from tplspider.search.companions import MOST
-from tplspider.search.evidence import KEY, WantedPage, evidence, members
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
+from tplspider.search.witness import KEY, MOST, WantedPage, evidence, members
 from tplspider.sources.kept_pages import KeptPage, KeptPages
 from tplspider.template.extract import PageSource
 

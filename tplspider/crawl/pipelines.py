@@ -14,7 +14,7 @@ from tplspider.crawl.outputs.feeds import OURS
 from tplspider.crawl.tally import tally_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.pools.pool import page_site
-from tplspider.search.ends import POOL
+from tplspider.search.cliques import POOL
 from tplspider.web.addresses import identity
 from tplspider.web.page import BAD_INPUT, CRASHED, NO_LINKS
 from tplspider.web.text import storable_value

@@ -12,7 +12,7 @@ from tplspider.crawl.batch.key_list import STANDARD_INPUT, open_list
 from tplspider.crawl.browser.middleware import MIDDLEWARE, check_settings
 from tplspider.crawl.config import Config, check_names
 from tplspider.profiles import apply_profile
-from tplspider.search.options import SearchLimits
+from tplspider.search.session import SearchLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from tplspider import signals
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from tplspider.search.window import SubdigraphSearch
+    from tplspider.search.cliques import SubdigraphSearch
 
 
 class ProgressLine:

@@ -14,7 +14,7 @@ from tplspider import signals
 from tplspider.crawl.outputs.lost import count_lost
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.files import ReportFolder, write_report
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tplspider.crawl.ticket import Ticket
-    from tplspider.search.algorithm import Visit
+    from tplspider.search.cliques import Visit
 
 
 def key_page_request(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tplspider.search.ends import POOL
+from tplspider.search.cliques import POOL
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

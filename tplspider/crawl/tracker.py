@@ -25,7 +25,7 @@ from tplspider.crawl.scrapy_private import (
 from tplspider.crawl.search_clock import SearchClocks
 from tplspider.crawl.ticket import ticket_of
 from tplspider.crawl.under_way import RequestsUnderWay
-from tplspider.search.ends import CANCELLED, MAX_SECONDS
+from tplspider.search.cliques import CANCELLED, MAX_SECONDS, Visit
 from tplspider.web.page import ERROR
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult
 
     from tplspider.items import CandidateSearch
-    from tplspider.search.algorithm import Visit
     from tplspider.search.session import SearchSession
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 

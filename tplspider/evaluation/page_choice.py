@@ -13,14 +13,20 @@ from tplspider.pools.nearness import Signs, nearest
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_pools import READY
 from tplspider.pools.stripper import COMPANIONS
-from tplspider.search.companions import MOST
-from tplspider.search.ends import LINKS_EXHAUSTED
-from tplspider.search.events import Event, LinkSettled, Listener
-from tplspider.search.evidence import KEY, evidence
-from tplspider.search.options import SearchLimits, SearchOptions
-from tplspider.search.reading import Reader, read_web_page
-from tplspider.search.session import SearchSession
-from tplspider.search.strategies import STRATEGIES, Strategy
+from tplspider.search.cliques import LINKS_EXHAUSTED, SubdigraphSearch
+from tplspider.search.session import (
+    STRATEGIES,
+    Event,
+    LinkSettled,
+    Listener,
+    Reader,
+    SearchLimits,
+    SearchOptions,
+    SearchSession,
+    Strategy,
+    read_web_page,
+)
+from tplspider.search.witness import KEY, MOST, evidence
 from tplspider.sources.base import drive, load_once
 from tplspider.sources.folder import FolderSite, find_file
 from tplspider.web.addresses import identity
@@ -29,7 +35,6 @@ from tplspider.web.page import WebPage, page_fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tplspider.search.window import SubdigraphSearch
 
 _SAMPLE = 25
 

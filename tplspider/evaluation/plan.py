@@ -12,7 +12,7 @@ from tplspider.evaluation.counted_lines import COUNTED_LINES
 from tplspider.evaluation.labelled_site import CorpusError
 from tplspider.evaluation.page_choice import CHOICES, POOLS
 from tplspider.evaluation.text_extractors import EXTRACTORS
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,10 @@ from tplspider.extraction.extractors import load_extractor, one_line, run_extrac
 from tplspider.pools.nearness import companions
 from tplspider.pools.pool import Pool, PooledPage, page_site
 from tplspider.pools.stripper import COMPANIONS
-from tplspider.search.companions import MOST
-from tplspider.search.ends import MAX_SECONDS, POOL
-from tplspider.search.evidence import KEY, SPARE, evidence
-from tplspider.search.hints import NO_EVIDENCE, joined, scheme_hint
-from tplspider.search.session import SearchSession
+from tplspider.search.answer import NO_EVIDENCE, joined, scheme_hint
+from tplspider.search.cliques import MAX_SECONDS, POOL
+from tplspider.search.session import Event, SearchLimits, SearchOptions, SearchSession
+from tplspider.search.witness import KEY, MOST, SPARE, evidence
 from tplspider.sources.base import drive, limits_of
 from tplspider.sources.kept_pages import KeptPages
 from tplspider.sources.unread import Unread
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
     from tplspider.extraction.extractors import Extractor
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.search.events import Event
-    from tplspider.search.options import SearchLimits, SearchOptions
     from tplspider.sources.warc import CapturedSite
 
 _POOLS = 32  # sites whose pools are kept

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.pools.nearness import Signs
 from tplspider.pools.side_file import SideFile, SideFileError
-from tplspider.search.companions import path_segments
+from tplspider.search.witness import path_segments
 
 if TYPE_CHECKING:
     from tplspider.pools.pool import PooledPage

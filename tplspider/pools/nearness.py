@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tplspider.pools.pool import PooledPage, page_identity
-from tplspider.search.companions import path_segments, share_of_directories
+from tplspider.search.witness import path_segments, share_of_directories
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.page_lines import Line, page_lines
 from tplspider.web.html import parse_html

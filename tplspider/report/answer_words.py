@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from tplspider.report.outcome_words import key_page_advice, reason_words
 from tplspider.report.shown_text import harmless, short
-from tplspider.search.ends import (
+from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE, counted
+from tplspider.search.cliques import (
     CANCELLED,
     COMPLETE,
     KEY_PAGE_UNUSABLE,
@@ -20,8 +21,6 @@ from tplspider.search.ends import (
     MAX_SECONDS,
     POOL,
 )
-from tplspider.search.hints import EMPTY_ANSWER, NO_EVIDENCE
-from tplspider.search.wording import counted
 from tplspider.web.page import NO_LINKS, NOT_LOADED, PRIVATE_ADDRESS, ROBOTS, TOO_LONG
 from tplspider.web.similarity import LOW_SIMILARITY
 

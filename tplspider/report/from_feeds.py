@@ -11,7 +11,7 @@ from tplspider.report.files import ReportFolder, write_report
 from tplspider.report.model import check_template, make_report
 from tplspider.report.place import INDEX, check_file, check_folder, names_folder
 from tplspider.report.reading import read_summaries, read_templates, wrong_kind
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tplspider.report.answer_words import by_pool
 from tplspider.report.outcome_words import reason_words
 from tplspider.report.shown_text import short, short_address
-from tplspider.search.hints import EMPTY_ANSWER
+from tplspider.search.answer import EMPTY_ANSWER
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch

@@ -1,4 +1,4 @@
-"""From a search to the items it gives."""
+"""From a search to what users read: its rows, the lines of the log, and hints."""
 
 from __future__ import annotations
 
@@ -6,18 +6,163 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
-from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.hints import answer_hint, joined
-from tplspider.search.hyperlink_distance import HyperlinkDistances
-from tplspider.search.witness_visit import witness_link
-from tplspider.web.html import Link
-from tplspider.web.similarity import similarity
+from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, SubdigraphSearch, Visit
+from tplspider.search.sort_links import HyperlinkDistances
+from tplspider.search.witness import witness_link
+from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint
+from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT, WebPage
+from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from tplspider.search.algorithm import Visit
-    from tplspider.search.window import SubdigraphSearch
+    from tplspider.items import WitnessLink
+    from tplspider.web.addresses import Site
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "page"), counted(3, "page")
+    ('1 page', '3 pages')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def mutually_linked(size: int) -> str:
+    """A CS of that size, in plain words.
+
+    >>> mutually_linked(3), mutually_linked(1)
+    ('3 pages that all link to each other', '1 page')
+    """
+    return counted(size, "page") + (" that all link to each other" if size > 1 else "")
+
+
+_ONE_PAGE = (
+    "one page alone proves nothing: no other page confirms that it has the key page's template"
+)
+NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
+EMPTY_ANSWER = "the answer is empty"
+_HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_NOBODY_THERE = (CONNECTION, DNS, TIMEOUT, NOT_ARCHIVED)
+_WANTED = 3  # pages, of which each is confirmed by others
+
+
+def joined(*hints: str) -> str:
+    """Several hints as one text; '' for none."""
+    return "; ".join(filter(None, hints))
+
+
+def scheme_hint(key_outcome: str, requested_url: str) -> str:
+    """What to tell where nobody answers at an address that was given without a scheme."""
+    assumed = key_outcome in _NOBODY_THERE and "//" not in requested_url
+    return _HTTPS_ASSUMED if assumed else ""
+
+
+def key_page_hint(
+    root: Element, page: WebPage, site: Site, links: int, *, longest: int, runs_scripts: bool
+) -> str:
+    """What to tell of a key page with that many links; '' for most pages."""
+    return joined(
+        "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
+        "" if runs_scripts else script_menu_hint(root, links),
+    )
+
+
+def key_page_fault_hint(page: WebPage, fault: str) -> str:
+    """What to tell of an answer that is not a page to search from; '' if its fault says it all."""
+    return EMPTY_ANSWER if fault == BAD_RESPONSE and not page.body else ""
+
+
+def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
+    """What to tell of members that are so similar to the key page.
+
+    *size* of them were wanted; the key page has so many *links*, and no more can be asked for.
+    """
+    hints = []
+    found = len(similarities)
+    if found == 1:
+        more = f"; ask for more (-a n={min(links, _WANTED)})" if size == 1 < links else ""
+        hints.append(_ONE_PAGE + more)
+    if low := [value for value in similarities if value < LOW_SIMILARITY]:
+        which = "the page found" if found == 1 else f"{len(low)} of the {found} pages found"
+        hints.append(
+            f"{which} {'shares' if len(low) == 1 else 'share'} next to nothing with the key page"
+            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}): the template may be another one"
+        )
+    return joined(*hints)
+
+
+def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
+    """Why a private address was refused, and which setting has a say in it.
+
+    Where the key page may be private (*allowed*), or is not what was refused (*of_link*), it was
+    a public page that led there.
+    """
+    if of_link or allowed:
+        return "a public site may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says"
+    return "TPLSPIDER_ALLOW_PRIVATE is false here, so no key page may be at a private address"
+
+
+def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
+    """The first of the links that are not there, each by the ranks of its two pages, in words.
+
+    >>> missing_links_text([(3, 1), (2, 3), (3, 4)], most=2)
+    'page 3 does not link to page 1, page 2 does not link to page 3 ...'
+    """
+    told = [f"page {source} does not link to page {target}" for source, target in missing[:most]]
+    return ", ".join(told) + (" ..." if len(missing) > most else "")
+
+
+_TOLD = 3  # missing links that are told; the summary has more
+
+
+def link_line(search: SubdigraphSearch, visit: Visit) -> str:
+    """What became of a link and of the best CS."""
+    return f"#{visit.rank} {visit.link.url}: {_decision(search, visit)}"
+
+
+def witness_line(row: WitnessLink) -> str:
+    """What became of the page that was loaded for the template alone."""
+    what = "page" if row["outcome"] == "page" else f"no page of its own ({row['reason']})"
+    return f"One more page for the template, {row['link']}: {what}"
+
+
+def end_line(summary: CandidateSearch) -> str:
+    """How a search ended."""
+    if summary.reason == KEY_PAGE_UNUSABLE:
+        why = f": {summary.hint}" if summary.hint else ""
+        return f"The key page {summary.key_url} cannot be used ({summary.key_outcome}){why}"
+    if summary.reason == POOL:
+        return f"{summary.key_url} was compared with the pool of its site, without a search"
+    return (
+        f"{'Complete' if summary.complete else 'Incomplete'}: {mutually_linked(summary.cs_size)},"
+        f" a CS of {summary.cs_size} where {summary.requested_size} were asked for,"
+        f" found with {counted(summary.loads, 'load')} ({summary.reason})"
+    )
+
+
+def missing_line(summary: CandidateSearch) -> str:
+    """Of an incomplete answer, which page was nearest to be a member, and why it is not."""
+    rows = [row for row in summary.explored if row["missing"] and not summary.complete]
+    if not rows:
+        return ""
+    nearest = min(rows, key=lambda row: len(row["missing"]))
+    missing = missing_links_text(nearest["missing"], most=_TOLD)
+    return f"Nearest to one more member is page {nearest['rank']}, {nearest['url']}: {missing}"
+
+
+def _decision(search: SubdigraphSearch, visit: Visit) -> str:
+    if visit.outcome == "none":
+        why = f": {visit.no_page.detail}" if visit.no_page and visit.no_page.detail else ""
+        return f"no page ({visit.reason}{why})"
+    if visit.outcome == "duplicate":
+        what = f"duplicate ({visit.reason})"
+    else:
+        what = "page" if visit.url == visit.link.url else f"page at {visit.url}"
+    ranks = [member.rank for member in search.members]
+    return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"
+
 
 MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
 LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row

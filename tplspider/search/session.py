@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
-from tplspider.search.answer import candidates, summary, unanswered
-from tplspider.search.ends import KEY_PAGE_UNUSABLE
-from tplspider.search.events import Event, LinkSettled, Listener, SearchEnded, SearchStarted
-from tplspider.search.hints import key_page_fault_hint, key_page_hint
-from tplspider.search.options import SearchLimits, SearchOptions, search_id
-from tplspider.search.reading import Reader, read_tree, read_web_page
-from tplspider.search.strategies import Strategy, strategy_named
-from tplspider.search.window import SubdigraphSearch
-from tplspider.search.witness_visit import WITNESS, find_witness, is_settled, settle
-from tplspider.web.addresses import Site, identity
-from tplspider.web.html import Link, LinkCount, get_links, parse_html
+from tplspider.search.answer import (
+    candidates,
+    key_page_fault_hint,
+    key_page_hint,
+    summary,
+    unanswered,
+)
+from tplspider.search.cliques import (
+    KEY_PAGE_UNUSABLE,
+    MAX_REDIRECTS,
+    MAX_SEARCH_NODES,
+    SubdigraphSearch,
+    Visit,
+)
+from tplspider.search.guided import guided_order
+from tplspider.search.sort_links import paper_order
+from tplspider.search.witness import WITNESS, find_witness, is_settled, settle
+from tplspider.web.addresses import SCOPES, Site, identity
+from tplspider.web.html import Element, Link, LinkCount, get_links, parse_html
 from tplspider.web.page import (
     ERROR,
     NO_LINKS,
@@ -29,12 +40,140 @@ from tplspider.web.page import (
     Redirect,
     WebPage,
     page_fault,
+    read_page,
     redirect_to,
 )
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, TemplateCandidate
-    from tplspider.search.algorithm import Visit
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What the user asks for: the answer depends on it."""
+
+    n: int = 3
+    strategy: str = "paper"
+    scope: str = "host"
+    max_loads: int = 100
+    max_seconds: float = 0
+    witness: int = 1  # pages that may be loaded on top, for the template
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, int) or self.n < 1:
+            raise ValueError(f"n={self.n!r}: expected a whole number, 1 or more")
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope={self.scope!r}: expected one of {', '.join(SCOPES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """What the search may use, and what its driver can do.
+
+    An address of more than *longest_url* characters is not requested (0 for no limit).
+    *runs_scripts* tells whether pages come as a browser shows them, *for_template* whether the
+    template of the key page is going to be extracted. *is_absent* tells of addresses that nothing
+    is to be had of, where that is known without loading them.
+    """
+
+    in_flight: int = 1
+    max_redirects: int = MAX_REDIRECTS
+    max_nodes: int = MAX_SEARCH_NODES
+    longest_url: int = 0
+    runs_scripts: bool = False
+    for_template: bool = False
+    is_absent: Callable[[str], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            raise ValueError(f"in_flight={self.in_flight!r}: expected a whole number, 1 or more")
+
+
+def search_id(url: str, options: SearchOptions) -> str:
+    """A name for the search from the (cleaned) address of a key page, the same everywhere.
+
+    Options that have their defaults play no part, so one that is added later changes no name.
+
+    >>> search_id("https://example.org/", SearchOptions())
+    '4adea0b0ce52ff65'
+    """
+    defaults = asdict(SearchOptions())
+    chosen = {
+        name: float(value) if name == "max_seconds" else value
+        for name, value in sorted(asdict(options).items())
+        if value != defaults[name]
+    }
+    text = json.dumps([url, chosen], separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+Reader = Callable[[WebPage, Site, SearchLimits], Page | NoPage]
+
+
+def read_web_page(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
+    """A page of *site*, or why it is not one. Its tree is not kept: it would be a burden."""
+    if identity(page.url) not in site:
+        return NoPage(OFFSITE_REDIRECT)
+    if fault := page_fault(page):
+        return NoPage(fault)
+    return read_tree(parse_html(page.text), page, site, limits)
+
+
+def read_tree(root: Element, page: WebPage, site: Site, limits: SearchLimits) -> Page:
+    """The page with this tree."""
+    return read_page(
+        root,
+        page.url,
+        site,
+        page.encoding,
+        longest=limits.longest_url,
+        for_template=limits.for_template,
+    )
+
+
+# A strategy is given the links of the key page in document order and the search, and yields every
+# link once. It is asked for a link when the search can take one up, so it can go by what the search
+# knows by then: its visits, its members, its key page.
+Strategy = Callable[[Sequence[Link], SubdigraphSearch], Iterator[Link]]
+
+STRATEGIES: dict[str, Strategy] = {"guided": guided_order, "paper": paper_order}
+
+
+def strategy_named(name: str) -> Strategy:
+    """The strategy of that name; ValueError if there is none."""
+    if name not in STRATEGIES:
+        raise ValueError(f"strategy={name!r}: expected one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[name]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStarted:
+    """The key page was read and has that many links, and addresses that cannot be parsed."""
+
+    session: SearchSession
+    links: int
+    unparsable: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettled:
+    """A link was taken into account."""
+
+    session: SearchSession
+    visit: Visit
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEnded:
+    """The search is over, and this is how it went."""
+
+    session: SearchSession
+    summary: CandidateSearch
+
+
+Event = SearchStarted | LinkSettled | SearchEnded
+Listener = Callable[[Event], object]
+
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from tplspider.search.options import SearchLimits, SearchOptions
-from tplspider.search.redirect_ways import MAX_REDIRECTS
-from tplspider.search.session import SearchSession
+from tplspider.search.cliques import MAX_REDIRECTS
+from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
 from tplspider.web.page import (
     BAD_RESPONSE,
     OFFSITE_REDIRECT,

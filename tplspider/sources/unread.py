@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 
 class Unread(NamedTuple):

@@ -15,7 +15,7 @@ from tplspider.crawl.batch.list_line import ListLine
 from tplspider.crawl.key_page import key_page_of_line
 from tplspider.extraction.extractors import one_line
 from tplspider.search.answer import unanswered
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 from tplspider.sources.unread import Unread
 from tplspider.spark.capturing import key_of
 from tplspider.spark.careful import in_child, needs_care

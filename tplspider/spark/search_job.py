@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tplspider.extraction import EXTRACTOR, SECONDS
 from tplspider.extraction.archive_search import ArchiveWork
 from tplspider.extraction.extractors import extractor_name
-from tplspider.search.options import SearchLimits
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
+from tplspider.search.session import SearchLimits, SearchOptions
 from tplspider.spark.job_arguments import job_parser
 from tplspider.spark.running import run_job
 from tplspider.spark.session import JobError, tell
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tplspider.search.options import SearchOptions
     from tplspider.spark.captures import Captures
 
 _STANDARD_INPUT = "-"

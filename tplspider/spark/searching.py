@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveJob, ArchiveWork, Searcher
 from tplspider.extraction.extractors import one_line
 from tplspider.items import CandidateSearch
-from tplspider.search.answer import unanswered
-from tplspider.search.hints import joined
-from tplspider.search.options import SearchOptions, search_id
+from tplspider.search.answer import joined, unanswered
+from tplspider.search.session import SearchOptions, search_id
 from tplspider.sources.kept_pages import KeptPages
 from tplspider.spark.careful import in_child, needs_care
 from tplspider.spark.joined_site import JoinedSite, place_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.spark.job_arguments import job_parser
 from tplspider.spark.running import run_job
 from tplspider.spark.session import tell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sql
 
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.sources.unread import Unread
 from tplspider.spark.session import JobError, short
 

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from tplspider.crawl.batch.results import Item
-    from tplspider.search.events import Event
-    from tplspider.search.session import SearchSession
+    from tplspider.search.session import Event, SearchSession
 
     Outputs = AsyncIterator[Request | Item]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from tplspider.search.strategies import STRATEGIES
+from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
     from tplspider.ui.access import Access

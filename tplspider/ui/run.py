@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hi
 from tplspider.items import CandidateSearch
 from tplspider.report.answer_words import answer_words
 from tplspider.report.field_types import check_type
-from tplspider.search.ends import (
+from tplspider.search.cliques import (
     CANCELLED,
     COMPLETE,
     KEY_PAGE_UNUSABLE,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.batch.list_line import ListLine
     from tplspider.items import CandidateSearch
-    from tplspider.search.options import SearchOptions
+    from tplspider.search.session import SearchOptions
 
 _AHEAD = 4  # key pages under way for each worker: rows wait until it is their turn
 _SEARCH_SECONDS = 60  # that a search may take beside its template; it takes some hundredths

@@ -26,7 +26,7 @@ from tplspider.crawl.outputs.plan import OutputNames
 from tplspider.crawl.outputs.report_place import check_report, report_place
 from tplspider.crawl.preflight import search_limits
 from tplspider.crawl.strip.plan import worker_count
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchLimits, SearchOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.fleet.result_feeds import ResultFeed
     from tplspider.crawl.outputs.report_place import ReportPlace
-    from tplspider.search.options import SearchLimits
 
 
 @dataclass(frozen=True)

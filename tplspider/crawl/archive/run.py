@@ -23,7 +23,7 @@ from tplspider.crawl.exit_status import LOST, status_of
 from tplspider.crawl.strip.progress import StripProgress
 from tplspider.crawl.until_ended import run_in_loop, run_until_ended
 from tplspider.extraction.archive_search import ArchiveWork
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator

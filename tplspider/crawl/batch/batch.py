@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tplspider.crawl.batch.inputs import Inputs
 from tplspider.crawl.batch.key_list import KeyList, ListLine
 from tplspider.crawl.key_page import KeyPage, key_page_of_line
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.batch.admission import Admission
     from tplspider.crawl.batch.journal import Journal
-    from tplspider.search.options import SearchOptions
+    from tplspider.search.session import SearchOptions
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from scrapy.utils.misc import load_object
 from tplspider.crawl.batch.standing import duration
 from tplspider.crawl.outputs.names import without_password
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.web.page import BAD_INPUT
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.credentials import masked
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

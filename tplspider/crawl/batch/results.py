@@ -20,8 +20,7 @@ from tplspider.crawl.scrapy_private import close_spider, lead_output_through, pr
 from tplspider.crawl.tally import LOST, outcome_of, tally_of
 from tplspider.crawl.ticket import ticket_for
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.answer import unanswered
-from tplspider.search.hints import NO_EVIDENCE, joined, scheme_hint
+from tplspider.search.answer import NO_EVIDENCE, joined, scheme_hint, unanswered
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable

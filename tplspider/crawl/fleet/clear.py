@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.status import queue_status
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from tplspider.crawl.fleet.open_queue import OpenQueue

@@ -16,7 +16,7 @@ from tplspider.crawl.fleet.results import tell_bad
 from tplspider.crawl.fleet.results_stream import Position, is_behind, read_results
 from tplspider.crawl.fleet.rows import Candidate, Template
 from tplspider.crawl.outputs.resumable import sync_to_disk
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -16,7 +16,7 @@ from tplspider.crawl.fleet.entry import QueueEntry
 from tplspider.crawl.fleet.keys import GROUP, LEASE, WISH, leased_host
 from tplspider.crawl.fleet.link import QueueError, QueueFullError
 from tplspider.crawl.key_page import key_page_of_line
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.web.page import CRASHED
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.keys import GROUP
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from tplspider.crawl.fleet.guarded_tasks import GuardedTasks

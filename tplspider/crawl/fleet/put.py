@@ -14,7 +14,7 @@ from tplspider.crawl.fleet.entry import VERSION, put_fields
 from tplspider.crawl.fleet.link import QueueError, QueueFullError, QueueLostError
 from tplspider.crawl.fleet.open_queue import StoppedError, text
 from tplspider.crawl.outputs.names import without_password
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from typing import Self

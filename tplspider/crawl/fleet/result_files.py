@@ -13,7 +13,7 @@ from tplspider.crawl.batch.journal_file import open_kept
 from tplspider.crawl.batch.same_crawl import difference
 from tplspider.crawl.fleet.results_stream import Position
 from tplspider.crawl.outputs.resumable import FeedFile, FeedFiles
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,7 +11,7 @@ from tplspider.crawl.fleet.link import QueueLostError
 from tplspider.crawl.fleet.open_queue import StoppedError
 from tplspider.crawl.fleet.result_files import ResultFiles
 from tplspider.crawl.fleet.results_stream import is_behind, read_results
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from tplspider.crawl.fleet.open_queue import OpenQueue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.open_queue import text
 from tplspider.crawl.fleet.rows import Answer, NewerResultsError
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from tplspider.crawl.fleet.open_queue import OpenQueue

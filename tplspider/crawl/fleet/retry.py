@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.fleet.link import QueueError, QueueFullError, QueueLostError
 from tplspider.crawl.fleet.open_queue import StoppedError
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from tplspider.crawl.fleet.open_queue import OpenQueue

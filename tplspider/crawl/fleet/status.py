@@ -10,7 +10,7 @@ from tplspider.crawl.batch.standing import duration
 from tplspider.crawl.fleet.keys import GROUP, RETURNED, WAITING
 from tplspider.crawl.fleet.open_queue import text, whole
 from tplspider.crawl.harmless_log import harmless
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

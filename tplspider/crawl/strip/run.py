@@ -14,7 +14,7 @@ from tplspider.crawl.exit_status import LOST
 from tplspider.crawl.strip.progress import StripProgress
 from tplspider.crawl.until_ended import run_in_loop, run_until_ended
 from tplspider.pools.pool_folder import PoolFolder
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.stripping.addresses import FileAddresses
 from tplspider.stripping.listing import Listing, ListingError
 from tplspider.stripping.outcomes import LOST as LOST_OUTCOMES

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.crawl.arguments import check_options, key_address
 from tplspider.crawl.credentials import masked, read_credentials, without_credentials
-from tplspider.search.options import SearchOptions
+from tplspider.search.session import SearchOptions
 from tplspider.ui.wanted import Checked, Refused, TooManyLinesError, Wanted
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from tplspider.web.similarity import similarity
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from tplspider.search.algorithm import Visit
+    from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchSession
-    from tplspider.search.window import SubdigraphSearch
 
 
 def started_row(session: SearchSession, links: int, unparsable: int) -> dict[str, Any]:

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.crawl.batch.list_line import ListLine
-    from tplspider.search.algorithm import Visit
+    from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchSession
-    from tplspider.search.window import SubdigraphSearch
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)

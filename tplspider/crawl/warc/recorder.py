@@ -35,7 +35,7 @@ from tplspider.crawl.warc.records import (
     outcome_record,
     rendered_record,
 )
-from tplspider.search.wording import counted
+from tplspider.search.answer import counted
 from tplspider.web.page import Answer, NoPage
 
 if TYPE_CHECKING:

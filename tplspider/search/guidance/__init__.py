@@ -1,1 +1,0 @@
-"""What the strategy ``guided`` goes by: signs on the key page, and the pages loaded so far."""
