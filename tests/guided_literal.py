@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from tplspider.search.guided import MenuSigns
 from tplspider.search.sort_links import HyperlinkDistances, link_relevance, sort_links
-from tplspider.template.element_text import ElementTexts
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
+from tplspider.template.vote import ElementTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

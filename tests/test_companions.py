@@ -14,11 +14,10 @@ from benchmarks.extraction import manual
 from tests.support.examples import examples
 from tests.support.template_pages import ARTICLES, PIECES, SITE, framed, page_pairs
 from tplspider.items import PageTemplate
-from tplspider.template.companions import Companions
-from tplspider.template.extract import PageSource, compare, extract_template
+from tplspider.template.extract import Companions, PageSource, compare, extract_template
 from tplspider.template.flat_page import Content, FlatPage, Vocabulary, flatten
-from tplspider.template.page_lines import Line, page_lines
-from tplspider.template.subtree_bags import SubtreeBags
+from tplspider.template.lines import Line, page_lines
+from tplspider.template.mapping import SubtreeBags
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.template_pages import extract
-from tplspider.template.page_lines import letters
+from tplspider.template.lines import letters
 
 NAMES = ("news", "photos", "history", "members", "contact")
 MENU = "".join(f'<li><a href="/{name}.html">{name}</a></li>' for name in NAMES)

@@ -102,7 +102,7 @@ def test_the_template_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
     asyncio.run(run())
     once_more = [record for record in caplog.records if "once more" in record.message]
     assert len(once_more) == 4  # in the worker and here, twice
-    assert {record.name for record in once_more} == {"tplspider.template.comparison"}
+    assert {record.name for record in once_more} == {"tplspider.template.extract"}
     assert len({record.process for record in once_more}) == 2
     assert caplog.text.count("No page gives evidence of the template") == 2
 

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tplspider.template.heaviest_alignment import heaviest_alignment
+from tplspider.template.mapping import heaviest_alignment
 
 ROWS = st.integers(0, 4).flatmap(
     lambda size: st.tuples(

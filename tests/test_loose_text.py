@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tplspider import PageSource, PageTemplate, extract_template
-from tplspider.template.content import own_parts
 from tplspider.template.flat_page import Vocabulary, flatten
+from tplspider.template.main_part import own_parts
 from tplspider.web.html import parse_html
 
 MENU = "<ul>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(15)) + "</ul>"

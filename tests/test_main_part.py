@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.template_pages import SITE, extract, framed
 from tplspider import PageSource, extract_template
+from tplspider.template.extract import main_text_of_page
 from tplspider.template.flat_page import Vocabulary, flatten
-from tplspider.template.page_level import main_text_of_page
 from tplspider.web.html import parse_html
 
 TEXT = "There is a great deal to say about {}, more than fits on a page of this size."

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.support.crawls import PROJECT
 from tests.support.markdown_words import missing
 from tplspider import PageSource, extract_template
+from tplspider.template.lines import text_lines
 from tplspider.template.markdown import add_markdown, base_address, has_words, to_markdown
-from tplspider.template.text_lines import text_lines
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.template.page_lines import Line, letters, page_lines
-from tplspider.template.text_lines import BLOCKS, CELLS, lines_of_elements
+from tplspider.template.lines import BLOCKS, CELLS, Line, letters, lines_of_elements, page_lines
 from tplspider.web.html import Element, fold, folded, parse_html
 
 if TYPE_CHECKING:

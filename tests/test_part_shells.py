@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tplspider import PageSource, extract_template
+from tplspider.template.main_part import start_tag
 from tplspider.template.markdown import to_markdown
-from tplspider.template.part_shells import start_tag
 from tplspider.web.html import parse_html
 
 MENU = "<nav><a href=/>Home</a> <a href=/bees/>Bees</a></nav>"

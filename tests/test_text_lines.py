@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.template_pages import page_pairs
-from tplspider.template.text_lines import text_lines
+from tplspider.template.lines import text_lines
 from tplspider.web.html import parse_html, visible_text
 
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 
 from tests.support.template_pages import KEY_URL, flat_pair, page_pairs
-from tplspider.template.common_subsequence import common_subsequence
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.template.tree_mapping import TreeMapping
+from tplspider.template.mapping import TreeMapping, common_subsequence
 from tplspider.web.html import parse_html
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tplspider.evaluation.crawl_order import breadth_first
-from tplspider.template.text_lines import text_lines
+from tplspider.template.lines import text_lines
 from tplspider.web.html import main_body, parse_html
 
 if TYPE_CHECKING:

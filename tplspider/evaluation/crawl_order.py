@@ -11,7 +11,7 @@ from tplspider.pools.nearness import Signs, signs_of
 from tplspider.pools.pool import PooledPage
 from tplspider.sources.base import load_page
 from tplspider.template.flat_page import Vocabulary, flatten
-from tplspider.template.page_lines import page_lines
+from tplspider.template.lines import page_lines
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import get_links, parse_html
 from tplspider.web.page import WebPage

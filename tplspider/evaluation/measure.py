@@ -12,7 +12,7 @@ from tplspider.evaluation.labelled_site import labelled_sites
 from tplspider.evaluation.labels import number_elements
 from tplspider.evaluation.page_choice import Choice
 from tplspider.evaluation.scores import Score, score_elements, score_texts
-from tplspider.template.text_lines import text_lines
+from tplspider.template.lines import text_lines
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from tplspider.pools.pool import PooledPage, page_identity
 from tplspider.search.witness import path_segments, share_of_directories
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.template.page_lines import Line, page_lines
+from tplspider.template.lines import Line, page_lines
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tplspider.template.comparison import ComparedPage
+    from tplspider.template.extract import ComparedPage
 
 _LINKS = frozenset({"a", "area"})
 SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence

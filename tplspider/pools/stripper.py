@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tplspider.pools.known_signs import KnownSigns
 from tplspider.pools.nearness import PoolSigns, Signs, read_signs, signs_of
-from tplspider.template.companions import Companions
+from tplspider.template.extract import Companions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tplspider.items import PageTemplate
     from tplspider.pools.pool import PooledPage
     from tplspider.template.flat_page import FlatPage
-    from tplspider.template.page_lines import Line
+    from tplspider.template.lines import Line
 
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 32  # of which pages are kept ready ...

@@ -2,17 +2,217 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from tplspider.template.common_subsequence import common_subsequence
-from tplspider.template.element_names import likeness
-from tplspider.template.heaviest_alignment import heaviest_alignment
-from tplspider.template.subtree_bags import SubtreeBags
+from zlib import crc32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tplspider.template.flat_page import FlatPage, Name
+
+
+# What ids and classes say of two elements: whether they may be the same part of two pages.
+
+
+@lru_cache(maxsize=1 << 14)  # pages have the same pairs of names many times
+def likeness(ours: Name, theirs: Name) -> float:
+    """How much ids and classes speak for a pair of elements; negative: they speak against it."""
+    if ours == theirs:
+        return 0.4 if ours[0] else 0.2
+    likeness = 0.0
+    if ours[0] == theirs[0]:
+        likeness = 0.2 if ours[0] else 0.0
+    elif ours[0] and theirs[0] and not _alike(ours[0], theirs[0]):
+        return -1
+    if ours[1] == theirs[1]:
+        likeness += 0.2
+    elif ours[1] and theirs[1]:
+        x, y = set(ours[1].split()), set(theirs[1].split())
+        likeness += 0.2 * len(x & y) / (len(x | y) or 1)
+    return likeness
+
+
+def _alike(x: str, y: str) -> bool:
+    """Whether two ids are of one kind, such as post-12 and post-34."""
+    for mark in "-_:":
+        head, found, _ = x.partition(mark)
+        if found and y.startswith(head + mark):
+            return True
+    return x.rstrip("0123456789") == y.rstrip("0123456789")
+
+
+# What is in the subtrees of a page, for finding out how much two of them have in common.
+
+_SAMPLE = 512
+_COMMONEST = 2  # the rarity of the largest sample
+
+
+class SubtreeBags:
+    """The bags of one page, each made when it is asked for."""
+
+    def __init__(self, page: FlatPage) -> None:
+        self._page = page
+        self._bags: dict[int, frozenset[int]] = {}
+        self._samples: dict[int, list[int]] = {}
+        self._signs: list[int] = []
+        self._all: frozenset[int] = frozenset()
+
+    def clear(self) -> None:
+        """Forget them: the numbers of what is in the page have changed."""
+        self._bags.clear()
+        self._all = frozenset()
+
+    @property
+    def everything(self) -> frozenset[int]:
+        """What is anywhere in the page."""
+        self._all = self._all or frozenset(self._page.own)
+        return self._all
+
+    def bag(self, element: int) -> frozenset[int]:
+        """What is in a subtree; of a large one a sample, the same on every page."""
+        found = self._bags.get(element)
+        if found is None:
+            page = self._page
+            start, end = element + 1, page.ends[element]
+            rarity = ((end - start) // _SAMPLE).bit_length()
+            if rarity >= _COMMONEST:
+                places = self._sample(rarity)
+                first = bisect_left(places, start)
+                inside = [page.own[x] for x in places[first : first + 4 * _SAMPLE] if x < end]
+            else:
+                inside = page.own[start:end]
+            found = self._bags[element] = frozenset(inside)
+        return found
+
+    def _sample(self, rarity: int) -> list[int]:
+        """The elements that are taken for a sample of one in 2 ** *rarity*."""
+        if rarity not in self._samples:
+            # By what an element is: its number depends on which pages were seen before.
+            signs = self._signs = self._signs or _signs(self._page)
+            mask = (1 << rarity) - 1
+            # A larger sample has all that a smaller one has.
+            larger = self._sample(rarity - 1) if rarity > _COMMONEST else range(len(signs))
+            self._samples[rarity] = [x for x in larger if not signs[x] & mask]
+        return self._samples[rarity]
+
+
+def _signs(page: FlatPage) -> list[int]:
+    """A number for what each element is, in any process the same."""
+    return [
+        crc32((text or link or tag).encode("utf-8", "replace"))
+        for tag, text, link in zip(page.tags, page.texts, page.links, strict=True)
+    ]
+
+
+# The longest common subsequence of two lists, for lists too long to weigh every pair.
+
+_NEAR = 8
+
+
+def common_subsequence(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, int]]:
+    """A longest common subsequence, by positions (Hunt and Szymanski).
+
+    Of what stands in both very often, only places near to each other count.
+    """
+    ours, theirs = {*left}, {*right}
+    both = ours & theirs
+    if not both:
+        return []
+    if len(ours) == len(theirs) == 1 and len(right) > 2 * _NEAR:  # what the rest comes to, at once
+        start = min(max(len(left) - len(right), 0), _NEAR)
+        return list(zip(range(start, len(left)), range(len(right)), strict=False))
+    places: dict[object, list[int]] = {}
+    for j, what in enumerate(right):
+        if what in both:
+            places.setdefault(what, []).append(j)
+    seen: dict[object, int] = {}
+    tops: list[int] = []
+    ends: list[tuple[int, int, int]] = []  # (i, j, the link before)
+    at: list[int] = []
+    for i, what in enumerate(left):
+        found = places.get(what)
+        if not found:
+            continue
+        if len(found) > 2 * _NEAR:
+            k = seen.get(what, 0)
+            seen[what] = k + 1
+            found = found[max(0, k - _NEAR) : k + _NEAR]
+        for j in reversed(found):
+            k = bisect_left(tops, j)
+            ends.append((i, j, at[k - 1] if k else -1))
+            if k == len(tops):
+                tops.append(j)
+                at.append(len(ends) - 1)
+            else:
+                tops[k] = j
+                at[k] = len(ends) - 1
+    pairs = []
+    link = at[-1] if at else -1
+    while link >= 0:
+        i, j, link = ends[link]
+        pairs.append((i, j))
+    pairs.reverse()
+    return pairs
+
+
+# The alignment of two lists that weighs most: pairs in order, each with a weight of its own.
+
+
+def heaviest_alignment(weights: list[dict[int, float]], size: int) -> list[tuple[int, int]]:
+    """Pairs of places that weigh most together, each later in both lists than the one before.
+
+    Of each place on the left, *weights* has those on the right that it may be aligned with, of
+    *size* in all. Of alignments that weigh the same, the first.
+    """
+    if not any(weights):
+        return []
+    if _are_equal(weights, size):  # rows of a table, entries of a list
+        return [(place, place) for place in range(min(len(weights), size))]
+    best = _best(weights, size)
+    pairs = []
+    i = j = 0
+    while i < len(weights) and j < size:
+        weight = weights[i].get(j)
+        if weight and best[i][j] == best[i + 1][j + 1] + weight:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _best(weights: list[dict[int, float]], size: int) -> list[list[float]]:
+    """The most that the places from i and from j on can weigh together, for all i and j."""
+    below = [0.0] * (size + 1)
+    best = [below]
+    for row in reversed(weights):
+        if row:
+            line = below[:]
+            most = 0.0
+            places = sorted(row, reverse=True)
+            for j, before in zip(places, [*places[1:], -1], strict=True):
+                weight = below[j + 1] + row[j]
+                if weight > most:  # noqa: PLR1730 - there may be very many pairs
+                    most = weight
+                place = j
+                while place > before and below[place] < most:
+                    line[place] = most
+                    place -= 1
+            below = line
+        best.append(below)
+    best.reverse()
+    return best
+
+
+def _are_equal(weights: list[dict[int, float]], size: int) -> bool:
+    """Whether all pairs weigh the same: then the first go together, the second, and so on."""
+    weight = weights[0].get(0)
+    return all(len(row) == size and {*row.values()} == {weight} for row in weights)
+
 
 _MOST_PAIRS = 2500
 _NOTHING: frozenset[int] = frozenset()
