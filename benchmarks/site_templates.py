@@ -21,8 +21,7 @@ from benchmarks.extraction import words
 from benchmarks.timing import report, side_by_side
 from tplspider.extraction.memory import resident
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_templates import SiteTemplates
-from tplspider.pools.stripper import Stripper
+from tplspider.pools.site_templates import SiteTemplates, Stripper
 from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.web.html import parse_html
 

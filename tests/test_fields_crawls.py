@@ -519,7 +519,7 @@ def test_pools_are_kept_for_the_next_crawl(
     project: FieldProject, three: list[FixtureServer], tmp_path: Path
 ) -> None:
     """Which holds nothing back: its first pages are compared like its last."""
-    pytest.importorskip("tplspider.pools.pool_folder")
+    pytest.importorskip("tplspider.pools.store")
     folder = {"TPLSPIDER_POOL_DIR": tmp_path / "pools"}
     project.crawl("plain", sites_argument(three), **folder)
     assert len(list((tmp_path / "pools").glob("*.pool"))) == 3
@@ -530,7 +530,7 @@ def test_pools_are_kept_for_the_next_crawl(
 
 
 def test_a_folder_that_cannot_be(project: FieldProject, three: list[FixtureServer]) -> None:
-    pytest.importorskip("tplspider.pools.pool_folder")
+    pytest.importorskip("tplspider.pools.store")
     project.write("file", "")
     done = project.crawl("plain", sites_argument(three), TPLSPIDER_POOL_DIR="file")
     assert "cannot be a folder for pools" in done.log

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.full_disk import short_files
-from tplspider.pools.known_signs import WITHOUT_FILE, KnownSigns
-from tplspider.pools.nearness import Signs, companions, nearest
-from tplspider.pools.pool import PooledPage
+from tplspider.pools.pool import PooledPage, Signs, companions, nearest
+from tplspider.pools.site_templates import SIGNS_WITHOUT_FILE, KnownSigns
 from tplspider.search.witness import shared_directories
 
 if TYPE_CHECKING:
@@ -123,6 +122,6 @@ def test_signs_that_do_not_fit_are_in_a_file(caplog: pytest.LogCaptureFixture) -
     assert kept(KnownSigns(megabytes=0.1, file_megabytes=0.1)) == [*range(26, 40)]
     assert not caplog.messages
     with short_files(0):
-        assert kept(KnownSigns(megabytes=0.1 / WITHOUT_FILE)) == [*range(28, 40)]
+        assert kept(KnownSigns(megabytes=0.1 / SIGNS_WITHOUT_FILE)) == [*range(28, 40)]
     (line,) = caplog.messages
     assert line.startswith("Signs of pages stay in memory: a temporary file cannot be used (")

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
 from tests.support.examples import examples
-from tplspider.pools import pool_folder
-from tplspider.pools.folder_lock import NAME, locked
+from tplspider.pools import store
 from tplspider.pools.pool import LARGEST, Pool, PooledPage
-from tplspider.pools.pool_folder import PoolFolder, file_name
+from tplspider.pools.store import NAME, PoolFolder, file_name, locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,7 +210,7 @@ def test_a_file_that_is_of_no_use(
 def test_a_bomb_is_not_unpacked(folder: PoolFolder) -> None:
     """A page that claims less than is in it costs no more than what it claims."""
     code = (
-        "import resource, sys; from tplspider.pools.pool_folder import PoolFolder;"
+        "import resource, sys; from tplspider.pools.store import PoolFolder;"
         "folder = PoolFolder(sys.argv[1]); folder.load('b.org');"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "found = folder.load('a.org');"
@@ -415,7 +414,7 @@ def test_a_process_that_is_killed_while_it_saves(
 def test_one_who_does_not_let_go_is_waited_for_once(
     folder: PoolFolder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_folder, "SECONDS", 1.0)
+    monkeypatch.setattr(store, "SECONDS", 1.0)
     folder = PoolFolder(folder.directory)
     begun = time.monotonic()
     with locked(folder.directory):

@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
 from tests.support.full_disk import short_files
-from tplspider.pools.kept_pools import LARGEST_PACKED, LEAST
 from tplspider.pools.pool import LARGEST, Pool, PooledPage
-from tplspider.pools.site_pools import ENOUGH, SitePools
+from tplspider.pools.site_templates import ENOUGH, Released, SitePools
+from tplspider.pools.store import LARGEST_PACKED, LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tplspider.pools.site_pools import Released
 
 # What happens: a page of a site comes (its name, its content), or somebody asks for all there is.
 arrivals = st.lists(

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.pools.pool_folder import PoolFolder
 from tplspider.pools.site_templates import SiteTemplates, StrippedPage
+from tplspider.pools.store import PoolFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,7 @@ from tests.support.saved_folders import own_text, save, save_site
 from tplspider.commands.strip import Command
 from tplspider.crawl.strip.plan import plan_strip
 
-pytest.importorskip("tplspider.pools.pool_folder", reason="pools cannot be saved yet")
+pytest.importorskip("tplspider.pools.store", reason="pools cannot be saved yet")
 pytest.importorskip("tplspider.template.markdown", reason="there is no Markdown yet")
 
 SITE = ("--base-url", "https://example.org/")

@@ -19,7 +19,7 @@ from tplspider.extraction.errors import (
 from tplspider.extraction.strip_job import PoolForgotten, StripJob, StripWork, id_of
 from tplspider.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.stripper import Stripper
+from tplspider.pools.site_templates import Stripper
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tplspider.pools.pool import PooledPage
-from tplspider.pools.stripper import FEW_SITES, SITES, Stripper
+from tplspider.pools.site_templates import FEW_SITES, SITES, Stripper
 
 
 def ready_after(stripper: Stripper, *sites: int) -> int:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.crawls import SETTINGS, FixtureServer, run_scrapy
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.pool_folder import PoolFolder, file_name
+from tplspider.pools.store import PoolFolder, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.batch.answers import SearchAnswer
     from tplspider.crawl.batch.search_many import search_many
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.pools.pool_folder import PoolFolder
     from tplspider.pools.site_templates import SiteTemplates, StrippedPage
+    from tplspider.pools.store import PoolFolder
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
     from tplspider.search.sort_links import sort_links
@@ -77,7 +77,7 @@ _MODULES = {
     "Page": "web.page",
     "PageSource": "template.extract",
     "PageTemplate": "items",
-    "PoolFolder": "pools.pool_folder",
+    "PoolFolder": "pools.store",
     "Redirect": "web.page",
     "SearchAnswer": "crawl.batch.answers",
     "SearchLimits": "search.session",

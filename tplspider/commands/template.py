@@ -101,7 +101,7 @@ class Command(BaseRunSpiderCommand):
     def _pools(self, folder: str) -> KeyPools:
         from tplspider.crawl.exit_status import refuse
         from tplspider.crawl.key_pools import KeyPools
-        from tplspider.pools.pool_folder import PoolFolder
+        from tplspider.pools.store import PoolFolder
 
         assert self.settings is not None
         if not folder or not Path(folder).is_dir():

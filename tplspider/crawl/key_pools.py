@@ -11,15 +11,14 @@ from scrapy.utils.asyncio import run_in_thread
 
 from tplspider.extraction.workers import ExtractionError
 from tplspider.items import PageTemplate
-from tplspider.pools.nearness import companions
-from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.stripper import COMPANIONS
+from tplspider.pools.pool import PooledPage, companions, page_site
+from tplspider.pools.site_templates import COMPANIONS
 from tplspider.search.cliques import POOL
 from tplspider.search.witness import SPARE
 from tplspider.template.extract import PageSource
 
 if TYPE_CHECKING:
-    from tplspider.pools.pool_folder import PoolFolder
+    from tplspider.pools.store import PoolFolder
     from tplspider.search.session import SearchSession
     from tplspider.web.page import WebPage
 

@@ -23,7 +23,7 @@ from tplspider.extraction.workers import (
     ExtractorFailedError,
 )
 from tplspider.items import PageTemplate
-from tplspider.pools.stripper import COMPANIONS
+from tplspider.pools.site_templates import COMPANIONS
 from tplspider.search.answer import counted
 from tplspider.search.witness import KEY, MOST, WantedPage, evidence, members
 from tplspider.sources.kept_pages import KeptPage, KeptPages

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tplspider.pools.nearness import Signs, signs_of
-from tplspider.pools.pool import PooledPage
+from tplspider.pools.pool import PooledPage, Signs, signs_of
 from tplspider.sources.base import load_page
 from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.template.lines import page_lines

@@ -9,10 +9,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tplspider.evaluation.crawl_order import breadth_first
-from tplspider.pools.nearness import Signs, nearest
-from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_pools import READY
-from tplspider.pools.stripper import COMPANIONS
+from tplspider.pools.pool import Pool, PooledPage, Signs, nearest
+from tplspider.pools.site_templates import COMPANIONS, READY
 from tplspider.search.cliques import LINKS_EXHAUSTED, SubdigraphSearch
 from tplspider.search.session import (
     STRATEGIES,

@@ -9,9 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tplspider.extraction.extractors import load_extractor, one_line, run_extractor, with_evidence
-from tplspider.pools.nearness import companions
-from tplspider.pools.pool import Pool, PooledPage, page_site
-from tplspider.pools.stripper import COMPANIONS
+from tplspider.pools.pool import Pool, PooledPage, companions, page_site
+from tplspider.pools.site_templates import COMPANIONS
 from tplspider.search.answer import NO_EVIDENCE, joined, scheme_hint
 from tplspider.search.cliques import MAX_SECONDS, POOL
 from tplspider.search.session import Event, SearchLimits, SearchOptions, SearchSession

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.pools.stripper import Stripper
+from tplspider.pools.site_templates import Stripper
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from tplspider.extraction.errors import (
 from tplspider.extraction.extractors import one_line
 from tplspider.extraction.strip_job import PageId, PoolForgotten, StripJob, StripWork, id_of
 from tplspider.extraction.worker_pool import WorkerPool
-from tplspider.pools.stripper import COMPANIONS, Stripper
+from tplspider.pools.site_templates import COMPANIONS, Stripper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,25 +3,384 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from array import array
+from collections import OrderedDict, deque
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from hashlib import blake2b
+from itertools import takewhile
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
-from tplspider.pools.kept_pools import MEGABYTES, PoolStore
-from tplspider.pools.pool import POOL, PooledPage
-from tplspider.pools.pools_aside import FILE_MEGABYTES
-from tplspider.pools.site_pools import HELD, READY, Released, SitePools
-from tplspider.pools.stripper import COMPANIONS, MARKDOWN, Stripper, TooLargeError
+from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, read_signs, signs_of
+from tplspider.pools.store import (
+    FILE_MEGABYTES,
+    MEGABYTES,
+    KeptPools,
+    PoolStore,
+    SideFile,
+    SideFileError,
+)
+from tplspider.search.witness import path_segments
+from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tplspider.template.flat_page import FlatPage
+    from tplspider.template.lines import Line
+
+
+# Which pages of a crawl have to wait until their site's pool can tell something about them.
+
+READY = 15  # pages in a pool: with fewer, those seen first are index pages of another kind
+# Copies do not fill a pool. After so many pages for each that is wanted there, there is no use in
+# waiting for more.
+ENOUGH = 4
+HELD = 1000  # pages that wait, of all sites
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Generic[Entry]):
+    """A page that waits no more: what stands for it, its site, and what to compare it with."""
+
+    entry: Entry
+    site: str
+    pool: tuple[PooledPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[Entry]):
+    since: float
+    size: int  # bytes of the packed page
+    entry: Entry
+
+
+class SitePools(Generic[Entry]):
+    """The pools of all sites, and the pages that wait for them, in order of arrival.
+
+    A page is let go when the pool of its site has *ready* pages: it and all that wait before it.
+    What is given out for want of time or room is compared with what is there.
+
+    The pools are kept in *megabytes* of memory and *file_megabytes* of a temporary file, as
+    :class:`KeptPools` says. When the pool of a site has to go, what waits of it is given out. At
+    most *held* pages wait, and packed they take *held_megabytes* at most; one more, and the site
+    with the oldest is given out.
+    """
+
+    def __init__(
+        self,
+        *,
+        pool: int = POOL,
+        ready: int = READY,
+        megabytes: float = MEGABYTES,
+        file_megabytes: float = FILE_MEGABYTES,
+        held: int = HELD,
+        held_megabytes: float = inf,
+        store: PoolStore | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        _check(pool=pool, ready=ready, held=held)
+        _check_megabytes(
+            megabytes=megabytes, file_megabytes=file_megabytes, held_megabytes=held_megabytes
+        )
+        self.held = 0  # pages that wait
+        self._held_at_most = held
+        self._held_bytes_at_most = held_megabytes * 1_000_000
+        self._held_bytes = 0
+        self._ready = ready
+        self._clock = clock
+        self._pools = KeptPools(
+            most=pool, megabytes=megabytes, file_megabytes=file_megabytes, store=store
+        )
+        # By site, in order of arrival; the site with the oldest page comes first.
+        self._waiting: dict[str, list[_Waiting[Entry]]] = {}
+
+    def __len__(self) -> int:
+        """How many pools are in memory."""
+        return len(self._pools)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The sites of which pages wait, that with the oldest first."""
+        return [*self._waiting]
+
+    def add(self, page: PooledPage, entry: Entry) -> list[Released[Entry]]:
+        """Take in a page, *entry* standing for it; give what waits no more, in order of arrival."""
+        site = page_site(page.url)
+        known = self._pools.add(site, page)
+        found: list[Released[Entry]] = []
+        ready = min(self._ready, self._pools.most)
+        if len(known.pool) >= ready or known.seen >= ENOUGH * ready:
+            found = [*self.give_out(site), Released(entry, site, known.pool.pages)]
+        else:
+            waiting = _Waiting(self._clock(), len(page.packed), entry)
+            self._waiting.setdefault(site, []).append(waiting)
+            self.held += 1
+            self._held_bytes += waiting.size
+        while self.held > self._held_at_most or self._held_bytes > self._held_bytes_at_most:
+            found += self.give_out_oldest()
+        for other in self._pools.make_room():
+            found += self.give_out(other)
+        return found
+
+    def give_out(self, site: str) -> list[Released[Entry]]:
+        """Give out all that waits of a site."""
+        if site not in self._waiting:
+            return []
+        pool = self._pools.pages(site)
+        waiting = self._waiting.pop(site)
+        self.held -= len(waiting)
+        self._held_bytes -= sum(each.size for each in waiting)
+        return [Released(each.entry, site, pool) for each in waiting]
+
+    def give_out_older(self, seconds: float) -> list[Released[Entry]]:
+        """Give out the sites of which a page waits for longer than so many seconds."""
+        end, waiting = self._clock() - seconds, self._waiting
+        sites = [*takewhile(lambda site: waiting[site][0].since <= end, waiting)]
+        return [released for site in sites for released in self.give_out(site)]
+
+    def give_out_oldest(self) -> list[Released[Entry]]:
+        """Give out the site with the page that has waited longest."""
+        return self.give_out(next(iter(self._waiting))) if self._waiting else []
+
+    def flush(self) -> list[Released[Entry]]:
+        """Give out all that waits, site by site. Pages that are added may wait again."""
+        return [released for site in self.waiting for released in self.give_out(site)]
+
+    def save(self) -> None:
+        """Have the store keep all pools that are not as it knows them."""
+        self._pools.save()
+
+
+def _check(**counts: int) -> None:
+    for name, value in counts.items():
+        least = 0 if name == "held" else 1
+        if not isinstance(value, int) or value < least:
+            raise ValueError(f"{name}={value!r}: expected a whole number, {least} or more")
+
+
+def _check_megabytes(**sizes: float) -> None:
+    for name, value in sizes.items():
+        if not (isinstance(value, int | float) and value > 0):  # nor is it if it is not a number
+            raise ValueError(f"{name}={value!r}: expected a number of megabytes above 0")
+
+
+# The signs of pages that were read, kept small: reading a whole pool again takes long.
 
 logger = logging.getLogger(__name__)
+
+SIGNS_MEGABYTES = 2  # in memory ...
+SIGNS_WITHOUT_FILE = 32  # times as much, where there cannot be a file ...
+SIGNS_FILE_MEGABYTES = 250  # ... and so much there
+_OVERHEAD = 250  # bytes of a page that has nothing
+_TABLE = "CREATE TABLE signs (name BLOB PRIMARY KEY, packed BLOB NOT NULL)"
+
+
+class KnownSigns:
+    """Signs by page, packed; those that were put first go first, to a temporary file.
+
+    Where there cannot be one they take more memory, and then they are forgotten, as all in the file
+    are when it is full: their pages are read again.
+    """
+
+    def __init__(
+        self, megabytes: float = SIGNS_MEGABYTES, file_megabytes: float = SIGNS_FILE_MEGABYTES
+    ) -> None:
+        self._most = megabytes * 1_000_000
+        self._size = 0
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._most_in_file = file_megabytes * 1_000_000
+        self._in_file = 0  # bytes
+        self._file: SideFile | None = SideFile(_TABLE)  # none where there cannot be one
+
+    def put(self, page: PooledPage, signs: Signs) -> None:
+        """Keep the signs of a page."""
+        name, packed = _name(page), _packed(signs)
+        self._size -= _size(self._kept.pop(name, None))
+        self._kept[name] = packed
+        self._size += _size(packed)
+        while self._size > self._most:
+            oldest, packed = self._kept.popitem(last=False)
+            self._size -= _size(packed)
+            self._put_aside(oldest, packed)
+
+    def get(self, page: PooledPage) -> Signs | None:
+        """The signs of a page, if they are kept."""
+        name = _name(page)
+        packed = self._kept.get(name)
+        if packed is None:
+            packed = self._from_file(name)
+        return None if packed is None else _unpacked(packed, page.identity)
+
+    def _put_aside(self, name: bytes, packed: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            if self._in_file > self._most_in_file:
+                self._file.run("DELETE FROM signs")
+                self._in_file = 0
+            self._file.run("INSERT OR REPLACE INTO signs VALUES (?, ?)", name, packed)
+            self._in_file += len(packed)
+        except SideFileError as error:
+            self._fail(error)
+
+    def _from_file(self, name: bytes) -> bytes | None:
+        if self._file is None or not self._file.is_open:
+            return None
+        try:
+            found = self._file.run("SELECT packed FROM signs WHERE name = ?", name)
+        except SideFileError as error:
+            self._fail(error)
+            return None
+        return found[0][0] if found else None
+
+    def _fail(self, error: SideFileError) -> None:
+        logger.warning("Signs of pages stay in memory: a temporary file cannot be used (%s)", error)
+        self._file = None
+        self._most *= SIGNS_WITHOUT_FILE
+
+
+def _name(page: PooledPage) -> bytes:
+    """What tells a page from others, in few bytes."""
+    url = page.url.encode("utf-8", "surrogatepass")
+    return blake2b(url + page.digest, digest_size=16).digest()
+
+
+def _packed(signs: Signs) -> bytes:
+    words = signs.sentences
+    return array("q", [len(signs.links), *signs.links, *words, *words.values()]).tobytes()
+
+
+def _unpacked(packed: bytes, identity: str) -> Signs:
+    numbers = array("q", packed)
+    end = numbers[0] + 1
+    middle = (end + len(numbers)) // 2
+    sentences = dict(zip(numbers[end:middle], numbers[middle:], strict=True))
+    return Signs(identity, path_segments(identity), frozenset(numbers[1:end]), sentences)
+
+
+def _size(packed: bytes | None) -> int:
+    return 0 if packed is None else _OVERHEAD + len(packed)
+
+
+# Strips pages of their templates, given the pools of their sites; what was read stays ready.
+
+COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
+SITES = 32  # of which pages are kept ready ...
+READY_PAGES = 200  # ... so many in all, some 200 kB each
+FEW_SITES = 2  # the same, where so many are in turn that none of 32 would be met again
+_MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
+MARKDOWN = frozenset(_MADE_OF)
+
+
+class TooLargeError(ValueError):
+    """A page has so many elements or attributes that it is not read."""
+
+
+class Stripper:
+    """Gives pages without their templates; it may be used by one thread at a time."""
+
+    def __init__(self, *, companions: int = COMPANIONS) -> None:
+        self.companions = companions
+        self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
+        self._met: OrderedDict[str, None] = OrderedDict()  # the last of all, ready or not
+        self._strangers = 0  # pages in a row whose sites were not among these
+        self._signs = KnownSigns()
+
+    def strip(
+        self,
+        site: str,
+        page: PooledPage,
+        pool: Sequence[PooledPage],
+        *,
+        wanted: frozenset[str] | None = None,
+        seconds: float | None = None,
+    ) -> PageTemplate:
+        """The page without its template, by the pages of the pool that are nearest to it.
+
+        *wanted* are the fields that are to be filled; without it, all but Markdown. Where the pool
+        tells nothing, ``evidence`` is 0 and all of the page is its own. Raises TimeoutError when it
+        takes longer than *seconds*, and TooLargeError for a page that is not read at all.
+        """
+        if page.is_too_large:
+            raise TooLargeError("it has more elements or attributes than can be read")
+        known = self._site(site)
+
+        def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
+            return known.nearest(page, signs_of(flat, lines, page.identity), pool)
+
+        markdown = MARKDOWN & (wanted or frozenset())
+        if wanted is not None:
+            wanted |= {_MADE_OF[name] for name in markdown}
+        found = known.companions.extract(
+            page, choose, wanted=wanted, seconds=seconds, most=self.companions
+        )
+        if markdown:
+            # Here and not above: what makes it is an extra.
+            from tplspider.template.markdown import (
+                base_address,
+                to_markdown,
+            )
+
+            base = base_address(page.html, page.url)
+            for name in markdown:
+                setattr(found, name, to_markdown(getattr(found, _MADE_OF[name]), base))
+        return found
+
+    def _site(self, name: str) -> _Site:
+        self._strangers = 0 if name in self._met else self._strangers + 1
+        self._met[name] = None
+        self._met.move_to_end(name)
+        if len(self._met) > SITES:
+            self._met.popitem(last=False)
+        known = self._sites.get(name)
+        if known is None:
+            known = self._sites[name] = _Site(self._signs)
+            most = FEW_SITES if self._strangers > 2 * SITES else SITES
+            while len(self._sites) > most:
+                self._sites.popitem(last=False)
+            for each in self._sites.values():
+                each.companions.most = READY_PAGES // len(self._sites)
+        self._sites.move_to_end(name)
+        return known
+
+
+class _Site:
+    """What is at hand of a site: pages made ready, and the signs of those in its pool."""
+
+    def __init__(self, known: KnownSigns) -> None:
+        self.companions = Companions(READY_PAGES)
+        self._known = known  # of all sites
+        self._signs: dict[PooledPage, Signs] = {}
+        self._pool: Sequence[PooledPage] = ()  # whose signs these are
+        self._of_pool = PoolSigns({})
+
+    def nearest(
+        self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
+    ) -> list[PooledPage]:
+        """The pages of the pool, the nearest to a page first."""
+        if any(each.place == page.place for each in pool):
+            self._known.put(page, signs)
+        if pool != self._pool:
+            before = self._signs
+            self._signs = {each: before.get(each) or self._read(each) for each in pool}
+            self._pool, self._of_pool = pool, PoolSigns(self._signs)
+        return self._of_pool.nearest(signs)
+
+    def _read(self, page: PooledPage) -> Signs:
+        signs = self._known.get(page)
+        if signs is None:
+            signs = read_signs(page)
+            self._known.put(page, signs)
+        return signs
+
 
 HELD_MEGABYTES = 256  # of packed pages that are held back
 
@@ -51,7 +410,7 @@ class SiteTemplates(Generic[Token]):
     It may be used by one thread at a time. Processes, and threads, that share the work on one site
     do not share its pool: give all pages of a site to one of them. A process that is forked off
     does not have the pools that are in the file. A *store* may be shared (see
-    :class:`~tplspider.pools.pool_folder.PoolFolder`).
+    :class:`~tplspider.pools.store.PoolFolder`).
 
     *pool* is how many pages a pool has at most, *ready* with how many it is ready, *companions*
     how many a page is compared with. The pools of all sites take *megabytes* of memory; those of

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tplspider.extraction import SECONDS
 from tplspider.extraction.archive_search import draw_pool
 from tplspider.extraction.extractors import one_line
-from tplspider.pools.stripper import Stripper
+from tplspider.pools.site_templates import Stripper
 from tplspider.sources.unread import Unread
 from tplspider.sources.warc_index import stored_key
 from tplspider.spark.careful import in_child, needs_care

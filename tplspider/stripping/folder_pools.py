@@ -13,7 +13,7 @@ from tplspider.stripping.saved_page import read_saved_page
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tplspider.pools.kept_pools import PoolStore
+    from tplspider.pools.store import PoolStore
     from tplspider.stripping.addresses import FileAddresses
     from tplspider.stripping.listing import Listed, Listing
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from tplspider.pools.kept_pools import PoolStore
+    from tplspider.pools.store import PoolStore
     from tplspider.stripping.addresses import FileAddresses
     from tplspider.stripping.listing import Listed, Listing
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING
 
-from tplspider.pools.folder_lock import locked
+from tplspider.pools.store import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

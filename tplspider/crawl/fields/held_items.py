@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tplspider.crawl.fields.delivery import ItemPage
 from tplspider.crawl.responses import web_page
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.site_pools import SitePools
+from tplspider.pools.site_templates import Released, SitePools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tplspider.crawl.fields.delivery import Delivery
     from tplspider.crawl.fields.field_settings import FieldSettings
     from tplspider.crawl.fields.page_shelf import PageShelf
-    from tplspider.pools.kept_pools import PoolStore
-    from tplspider.pools.site_pools import Released
+    from tplspider.pools.store import PoolStore
 
 _STEP = 1.0  # seconds: how often it is looked for items that have waited long enough, at least
 

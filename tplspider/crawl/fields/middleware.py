@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tplspider.crawl.fields.delivery import ItemPage
-    from tplspider.pools.kept_pools import PoolStore
+    from tplspider.pools.store import PoolStore
 
 logger = logging.getLogger(__name__)
 
@@ -189,6 +189,6 @@ def _store(folder: str) -> PoolStore | None:
     if not folder:
         return None
     # Here and not above: most crawls keep none, and do not pay for it.
-    from tplspider.pools.pool_folder import PoolFolder
+    from tplspider.pools.store import PoolFolder
 
     return PoolFolder(folder)

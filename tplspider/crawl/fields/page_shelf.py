@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.pools.side_file import SideFile, SideFileError
+from tplspider.pools.store import SideFile, SideFileError
 
 if TYPE_CHECKING:
     from tplspider.pools.pool import PooledPage

@@ -22,7 +22,7 @@ from tplspider.crawl.outputs.check import check_outputs, try_output
 from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_path
 from tplspider.crawl.outputs.plan import Output
 from tplspider.crawl.outputs.trial import try_folder
-from tplspider.pools.pool_folder import PoolFolder
+from tplspider.pools.store import PoolFolder
 from tplspider.stripping.addresses import assumed_scheme
 from tplspider.stripping.row_file import FORMATS
 from tplspider.stripping.rows import columns

@@ -13,7 +13,7 @@ from tplspider.crawl.archive.opening import open_files
 from tplspider.crawl.exit_status import LOST
 from tplspider.crawl.strip.progress import StripProgress
 from tplspider.crawl.until_ended import run_in_loop, run_until_ended
-from tplspider.pools.pool_folder import PoolFolder
+from tplspider.pools.store import PoolFolder
 from tplspider.search.answer import counted
 from tplspider.stripping.addresses import FileAddresses
 from tplspider.stripping.listing import Listing, ListingError
