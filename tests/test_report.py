@@ -23,10 +23,9 @@ from tests.support.summaries import random_summary, row, summary, template, unus
 from tplspider import FolderSite, search_pages
 from tplspider.report.clean_page import clean_page
 from tplspider.report.drawing import draw
-from tplspider.report.files import ReportFolder, write_report
+from tplspider.report.files import ReportFolder, read_summaries, read_templates, write_report
 from tplspider.report.model import make_report
 from tplspider.report.place import INDEX, ROWS
-from tplspider.report.reading import read_summaries, read_templates
 from tplspider.report.rendering import render_report
 from tplspider.web.html import parse_html, visible_text
 

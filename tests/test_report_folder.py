@@ -15,10 +15,8 @@ import pytest
 from tests.support.summaries import row
 from tplspider.items import CandidateSearch
 from tplspider.report.files import ReportFolder
-from tplspider.report.index_entry import index_entry
-from tplspider.report.index_rows import Counts, IndexRows
 from tplspider.report.place import ROWS, check_file, check_folder, names_folder
-from tplspider.report.rendering import render_index
+from tplspider.report.rendering import Counts, IndexRows, index_entry, render_index
 from tplspider.search.answer import EMPTY_ANSWER
 from tplspider.web.html import parse_html, visible_text
 

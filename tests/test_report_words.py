@@ -11,12 +11,9 @@ import pytest
 
 from tests.support.summaries import SITE, row, summary, template, unusable
 from tplspider import FolderSite, search_pages
-from tplspider.report.answer_words import AnswerWords, answer_words
-from tplspider.report.index_entry import index_entry
-from tplspider.report.index_rows import IndexRows
 from tplspider.report.model import make_report
-from tplspider.report.outcome_words import REASONS, key_page_advice
-from tplspider.report.rendering import render_index, render_report
+from tplspider.report.rendering import IndexRows, index_entry, render_index, render_report
+from tplspider.report.words import REASONS, AnswerWords, answer_words, key_page_advice
 from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE, answer_hint
 from tplspider.web.page import NO_LINKS
 

@@ -42,7 +42,7 @@ class Command(ScrapyCommand):
         # Here and not above: every scrapy command imports this module.
         from tplspider.crawl.exit_status import refuse
         from tplspider.crawl.printing import print_text
-        from tplspider.report.from_feeds import report_feeds
+        from tplspider.report.files import report_feeds
 
         assert self.settings is not None
         if unknown := [arg for arg in args if arg.startswith("-")]:

@@ -13,13 +13,215 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from tplspider.report.browser_tree import as_browsers_read, frameless
-from tplspider.report.nesting import DEEPEST, nest_well
-from tplspider.report.shown_text import harmless, short
-from tplspider.web.html import Element, parse_html, top_level
+from tplspider.report.words import harmless, short
+from tplspider.web.html import Element, main_body, parse_html, top_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+
+# A tree of lxml's, put right where a browser's would be another and words would be lost.
+#
+# lxml leaves what follows an unclosed ``<svg>`` or ``<image>`` inside of it. The rules are those of
+# HTML (https://html.spec.whatwg.org/multipage/parsing.html). Scripts are off and nothing is loaded,
+# so that what stands in for a script or an object is part of the page.
+
+# An element of HTML that ends a drawing or a formula, wherever it stands in it,
+_ENDS_FOREIGN = frozenset(
+    "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li"
+    " listing menu meta nobr ol p pre ruby s small span strike strong sub sup table tt u ul"
+    " var".split()
+)
+# but in these, which are there to hold HTML.
+_HOLD_HTML = frozenset("foreignobject desc title".split())
+_WORDS_OF_SVG = ("text", "foreignobject")
+_NOT_DRAWN = frozenset("clippath defs desc marker mask metadata pattern symbol title".split())
+_RAW_TEXT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
+_END_OF_NOSCRIPT = re.compile(r"</noscript(?:[\s/][^>]*)?>", re.IGNORECASE)
+
+
+def as_browsers_read(body: Element) -> None:
+    """Change the tree below *body*."""
+    for noscript in list(body.iter("noscript")):
+        _end_noscript(noscript)
+    for svg in list(body.iter("svg")):
+        if _is_outermost(svg):
+            _end_svg(svg)
+    for svg in list(body.iter("svg")):
+        if next(svg.iterancestors("svg"), None) is None:
+            _keep_words(svg)
+    for image in list(body.iter("img", "image")):
+        _put_words(image)
+
+
+def frameless(noframes: Element) -> Element:
+    """What a page of frames shows to those who see none: text to the parser, but a page to us."""
+    return main_body(parse_html("".join(map(str, noframes.itertext()))))
+
+
+def move_after(place: Element, nodes: list[Element], text: str | None = None) -> None:
+    """Put *text* and *nodes*, with their tails, behind *place* and before its tail."""
+    tail, place.tail = place.tail, harmless(text or "") or None
+    after, parent = place.getnext(), place.getparent()
+    for node in nodes:
+        if after is not None:
+            after.addprevious(node)
+        elif parent is not None:
+            parent.append(node)
+    last = nodes[-1] if nodes else place
+    last.tail = harmless((last.tail or "") + (tail or "")) or None
+
+
+def _end_noscript(noscript: Element) -> None:
+    """Let it end where it does for a browser with scripts, to which all in it is text."""
+    for raw in noscript.iter(*_RAW_TEXT):
+        found = _END_OF_NOSCRIPT.search(raw.text or "")
+        if found and raw.text:
+            follows = main_body(parse_html(raw.text[found.end() :]))
+            raw.text = harmless(raw.text[: found.start()])
+            move_after(noscript, list(follows), follows.text)
+            return
+
+
+def _end_svg(svg: Element) -> None:
+    """Let it end at the first element that cannot be in it, which is outside with all after it."""
+    first = next(_html_in(svg), None)
+    if first is None:
+        return
+    node, outside = first, [first]
+    while True:
+        outside += node.itersiblings()
+        parent = node.getparent()
+        assert parent is not None
+        if parent is svg:
+            break
+        # What stands behind a parent is behind all that is in it.
+        last = outside[-1]
+        last.tail = harmless((last.tail or "") + (parent.tail or "")) or None
+        parent.tail = None
+        node = parent
+    move_after(svg, outside)
+
+
+def _is_outermost(svg: Element) -> bool:
+    around = next(svg.iterancestors("svg", *_HOLD_HTML), None)
+    return around is None or around.tag != "svg"
+
+
+def _html_in(svg: Element) -> Iterator[Element]:
+    for element in svg.iter("*"):
+        if element.tag in _ENDS_FOREIGN or (element.tag == "font" and element.attrib):
+            around = next(element.iterancestors("svg", *_HOLD_HTML))
+            if around.tag == "svg":
+                yield element
+
+
+def _keep_words(svg: Element) -> None:
+    """Leave of a drawing the words in it."""
+    words = [
+        element
+        for element in svg.iter(*_WORDS_OF_SVG)
+        if next(element.iterancestors(*_NOT_DRAWN, *_WORDS_OF_SVG), None) is None
+    ]
+    for element in words:
+        element.tail = " "
+        if element.tag == "foreignobject":
+            element.tag = "div"
+    for child in list(svg):
+        svg.remove(child)
+    svg.text, svg.tag = None, "span"
+    svg.extend(words)
+
+
+def _put_words(image: Element) -> None:
+    """Leave of an image the words that stand for it. Nothing is in it, whatever the parser says."""
+    words = short(image.get("alt") or "", 200)
+    move_after(image, list(image), image.text)
+    image.tag, image.text = "span", f"[{words}]" if words else None
+
+
+# Elements nested so that a browser takes them as they are.
+#
+# HTML that is not nested as its rules want it is rearranged by whoever reads it: an element that
+# must not be in another ends it, and the bold and italic that were open begin anew, again and
+# again, so that a few kilobytes can keep a browser busy for minutes.
+
+DEEPEST = 200  # elements in one another; those of the web have 60 at most
+
+_ENDING_PARAGRAPHS = frozenset(
+    "address article aside blockquote center dd details div dl dt figcaption figure footer h1 h2 h3"
+    " h4 h5 h6 header hgroup hr li main menu nav ol p pre section summary table ul".split()
+)
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_GROUPS = ("thead", "tbody", "tfoot")
+_PARENTS = {
+    "li": ("ul", "ol", "menu"),
+    "dt": ("dl",),
+    "dd": ("dl",),
+    "summary": ("details",),
+    "caption": ("table",),
+    "thead": ("table",),
+    "tbody": ("table",),
+    "tfoot": ("table",),
+    "tr": ("table", *_GROUPS),
+    "td": ("tr",),
+    "th": ("tr",),
+}
+_OF_TABLES = ("table", "tr", *_GROUPS)
+
+
+def nest_well(body: Element) -> bool:
+    """Rename what stands where it must not; says whether something too deep was made flat."""
+    is_flat = _flatten(body)
+    for element in body.iter("*"):  # from above: parents have their names already
+        parent = element.getparent()
+        if parent is not None and element is not body:
+            element.tag = _well_nested(str(element.tag), str(parent.tag), element)
+    _move_out_of_tables(body)
+    for paragraph in list(body.iter("p")):
+        if any(
+            inner is not paragraph and inner.tag in _ENDING_PARAGRAPHS
+            for inner in paragraph.iter("*")
+        ):
+            paragraph.tag = "div"
+    return is_flat
+
+
+def _well_nested(tag: str, parent: str, element: Element) -> str:
+    if tag in _PARENTS:
+        return tag if parent in _PARENTS[tag] else "div"
+    if tag == "table" and parent in _OF_TABLES:
+        return "div"
+    if tag in _HEADINGS and parent in _HEADINGS:
+        return "span"
+    if tag == "a" and next(element.iterancestors("a"), None) is not None:
+        return "span"
+    return tag
+
+
+def _move_out_of_tables(body: Element) -> None:
+    """Put what is neither row nor cell before the table, where browsers put it."""
+    for element in list(body.iter(*_OF_TABLES)):
+        table = element if element.tag == "table" else next(element.iterancestors("table"))
+        for child in list(element):
+            if element.tag not in _PARENTS.get(str(child.tag), ()):
+                table.addprevious(child)
+
+
+def _flatten(body: Element) -> bool:
+    """Leave the words alone of what is nested too deeply."""
+    deepest, depth = [], 0
+    for event, element in etree.iterwalk(body, events=("start", "end"), tag="*"):
+        depth += 1 if event == "start" else -1
+        if event == "start" and depth == DEEPEST and len(element):
+            deepest.append(element)
+    for element in deepest:
+        words = harmless(" ".join(map(str, element.itertext())))
+        for child in list(element):
+            element.remove(child)
+        element.text = words
+    return bool(deepest)
+
 
 MOST = 1_000_000  # bytes
 OWN = "data-own"  # on the elements that are not template

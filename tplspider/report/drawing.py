@@ -7,19 +7,236 @@ be a grey blot. Where lines are left out the page shows them for one page at a t
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import cos, pi, sin
+from math import cos, hypot, pi, sin
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
-from tplspider.report.drawn_labels import label_box, place_labels
-from tplspider.report.drawn_shapes import WIDTH, Drawing, Node, line_between
-from tplspider.report.model import KEY
+from tplspider.report.model import KEY, Report
+from tplspider.report.words import short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tplspider.report.drawn_shapes import Line, Point
-    from tplspider.report.model import Report
+    Point = tuple[float, float]
+    Box = tuple[float, float, float, float]
+
+
+# What a drawing is made of: pages, the lines between them, and the words beside them.
+
+WIDTH = 960
+_STEPS = 24  # points of a line that are looked at
+_CLEAR = 8  # units between a line and a page that it passes, its ring included
+_ASIDE = 24  # how far the line of a missing link is bent
+_ROUND = (40, 70, 110, 160, 220, 290)  # how far others are, to go round a page
+_MOST_OUTWARD = 70  # farther out, a line looks as if it went astray
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words beside a page, from their *x*: its start, middle or end, as *anchor* says."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A page: its rank (0 for the key page) and where it is."""
+
+    rank: int
+    x: float
+    y: float
+    radius: int
+    kind: str  # key, member or other
+    links: str = ""  # ranks of the pages it links to, as ranges, where they are not drawn
+    label: Label | None = None  # None where there is no room for words
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line between two pages; one-way lines and missing links go from *source* to *target*."""
+
+    source: int
+    target: int
+    kind: str  # answer, mutual, one-way or missing: the legend has each that is drawn
+    start: Point
+    bend: Point | None  # where a curve is drawn to; None for a straight line
+    end: Point
+
+    @property
+    def path(self) -> str:
+        (x1, y1), (x2, y2) = self.start, self.end
+        way = f"Q{self.bend[0]:.1f} {self.bend[1]:.1f} " if self.bend else "L"
+        return f"M{x1:.1f} {y1:.1f}{way}{x2:.1f} {y2:.1f}"
+
+    @property
+    def middle(self) -> Point:
+        """Where the sign of a missing link is."""
+        x, y = self._at(0.5)
+        return round(x, 1), round(y, 1)
+
+    def points(self, steps: int = _STEPS) -> Iterator[Point]:
+        """Some points of it, without its ends."""
+        return (self._at(step / steps) for step in range(1, steps))
+
+    def _at(self, t: float) -> Point:
+        (x1, y1), (x2, y2) = self.start, self.end
+        x, y = self.bend or ((x1 + x2) / 2, (y1 + y2) / 2)
+        a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t**2
+        return a * x1 + b * x + c * x2, a * y1 + b * y + c * y2
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Nodes and lines in a picture of so many units, from *left*.
+
+    *whole* if no link is left out; *heads* if the lines of the answer have heads.
+    """
+
+    height: float
+    nodes: list[Node] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    whole: bool = True
+    left: float = 0
+    width: float = WIDTH
+    heads: bool = True
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of line that are in it."""
+        return {line.kind for line in self.lines}
+
+
+def line_between(places: dict[int, Node], source: int, target: int, kind: str) -> Line:
+    """A line from the edge of one node to that of another; round those that are in its way."""
+    start, end = places[source], places[target]
+    dx, dy = end.x - start.x, end.y - start.y
+    length = hypot(dx, dy) or 1
+    dx, dy = dx / length, dy / length
+    first, last = start.radius + 6, length - end.radius - 6
+    x1, y1 = start.x + dx * first, start.y + dy * first
+    x2, y2 = start.x + dx * last, start.y + dy * last
+    others = [node for node in places.values() if node.rank not in (source, target)]
+    x, y = (x1 + x2) / 2, (y1 + y2) / 2
+    inward = 1 if -dy * (WIDTH / 2 - x) + dx * (_middle(places.values()) - y) >= 0 else -1
+    # Beside a missing link, that of the other way may be there.
+    bends = (_ASIDE, -_ASIDE) if kind == "missing" else (0,)
+    sides = [
+        side * bend for bend in _ROUND for side in (1, -1) if side > 0 or bend <= _MOST_OUTWARD
+    ]
+    rounds = [inward * bend for bend in sides]
+    for bend in (*bends, *rounds, bends[0]):
+        line = Line(
+            *(source, target, kind, (x1, y1)),
+            *((x - dy * bend, y + dx * bend) if bend else None, (x2, y2)),
+        )
+        if _is_free(line, others):
+            break
+    return line
+
+
+def _middle(nodes: Iterable[Node]) -> float:
+    heights = [node.y for node in nodes]
+    return (min(heights) + max(heights)) / 2
+
+
+def _is_free(line: Line, nodes: list[Node]) -> bool:
+    """Whether a line runs over no node."""
+    return not any(
+        hypot(node.x - x, node.y - y) < node.radius + _CLEAR
+        for x, y in line.points()
+        for node in nodes
+    )
+
+
+# Where the words beside the pages of a drawing are: where no line, page or other word is.
+
+_LENGTHS = (24, 13)  # characters, of which the first that fit are taken
+_LETTER, _WIDE = 7.4, 13.0  # units of a character, at most but for a few
+_ABOVE, _BELOW = 11, 5  # units of a line of text, from where its letters stand
+_APART = 5  # units to a line: half a head, and a bit
+_LABEL_STEPS = 60
+
+
+def place_labels(
+    nodes: Sequence[Node], lines: Sequence[Line], texts: Mapping[int, str], middle: float
+) -> list[Node]:
+    """The nodes with their words, in the order of the nodes; some have none, for want of room."""
+    points = [point for line in lines for point in line.points(_LABEL_STEPS)]
+    taken = [_around(node) for node in nodes]
+    placed = []
+    for node, own in zip(nodes, list(taken), strict=True):
+        others = [box for box in taken if box is not own]
+        label = _free_label(node, texts.get(node.rank, ""), points, others, middle)
+        if label:
+            taken.append(label_box(label))
+        placed.append(replace(node, label=label))
+    return placed
+
+
+def label_box(label: Label) -> Box:
+    """The room that words take, or a little more."""
+    width = sum(
+        0 if combining(letter) else _WIDE if east_asian_width(letter) in "WF" else _LETTER
+        for letter in label.text
+    )
+    left = label.x - width * {"start": 0, "middle": 0.5, "end": 1}[label.anchor]
+    return left, label.y - _ABOVE, left + width, label.y + _BELOW
+
+
+def _free_label(
+    node: Node, words: str, points: Sequence[Point], taken: Sequence[Box], middle: float
+) -> Label | None:
+    for most in _LENGTHS:
+        text = short(words, most)
+        for x, y, anchor in _places(node, middle) if text else ():
+            label = Label(text, round(x, 1), round(y, 1), anchor)
+            left, top, right, bottom = box = label_box(label)
+            near = (left - _APART, top - _APART, right + _APART, bottom + _APART)
+            if left < 2 or right > WIDTH - 2 or top < 2:
+                continue
+            if not any(_is_in(point, near) for point in points) and not any(
+                _meet(box, other) for other in taken
+            ):
+                return label
+    return None
+
+
+def _places(node: Node, middle: float) -> Iterator[tuple[float, float, str]]:
+    """Where the words may be, the best first: away from the middle, where most lines are."""
+    out = node.radius + (4 if node.kind == "member" else 0)
+    above, below = node.y - out - 8, node.y + out + 15
+    right, left = (node.x + out + 7, "start"), (node.x - out - 7, "end")
+    heights = (above, below) if node.y < middle - 1 else (below, above)
+    sides = (right, left) if node.x >= WIDTH / 2 - 1 else (left, right)
+    yield node.x, heights[0], "middle"
+    for x, anchor in sides:
+        yield x, node.y + 4, anchor
+    yield node.x, heights[1], "middle"
+    for y in (heights[0], heights[1]):
+        for x, anchor in sides:  # at a corner
+            inner = x - (9 if anchor == "start" else -9)
+            yield inner, y, anchor
+            yield x, y + (6 if y == above else -6), anchor
+
+
+def _around(node: Node) -> Box:
+    wide = (node.radius if node.rank else 24) + 6
+    high = node.radius + 6
+    return node.x - wide, node.y - high, node.x + wide, node.y + high
+
+
+def _is_in(point: Point, box: Box) -> bool:
+    return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
 
 MOST_ON_RINGS = 40  # pages in all
 MOST_ON_RING = 24  # pages of the answer, above a grid

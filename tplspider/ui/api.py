@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from aiohttp import web
 
-from tplspider.report.outcome_words import reason_words
+from tplspider.report.words import reason_words
 from tplspider.ui.guard import RefusedError, broken_off
 from tplspider.ui.run import State
 from tplspider.ui.wanted import TooManyLinesError

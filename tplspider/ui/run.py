@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
 
 from tplspider.items import CandidateSearch
-from tplspider.report.answer_words import answer_words
-from tplspider.report.field_types import check_type
+from tplspider.report.model import check_type
+from tplspider.report.words import answer_words
 from tplspider.search.cliques import (
     CANCELLED,
     COMPLETE,

@@ -1,16 +1,12 @@
-"""The answer of a search in plain words: what was found, how sure it is, what it cost.
-
-Whoever reads it does not know the method, and no two of its sentences contradict each other.
-"""
+"""What reports say: texts from the web as they are shown, and the answer in plain words."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.report.outcome_words import key_page_advice, reason_words
-from tplspider.report.shown_text import harmless, short
 from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE, counted
 from tplspider.search.cliques import (
     CANCELLED,
@@ -21,11 +17,162 @@ from tplspider.search.cliques import (
     MAX_SECONDS,
     POOL,
 )
-from tplspider.web.page import NO_LINKS, NOT_LOADED, PRIVATE_ADDRESS, ROBOTS, TOO_LONG
+from tplspider.web.page import (
+    BAD_INPUT,
+    BAD_RESPONSE,
+    CONNECTION,
+    CRASHED,
+    DNS,
+    ERROR,
+    NO_LINKS,
+    NOT_ARCHIVED,
+    NOT_HTML,
+    NOT_LOADED,
+    OFFSITE_REDIRECT,
+    PRIVATE_ADDRESS,
+    ROBOTS,
+    TIMEOUT,
+    TOO_LARGE,
+    TOO_LONG,
+)
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch
+
+
+# Texts from the web as they are shown: no character that does harm, and no more than fits.
+
+# Control characters but for tab and line feed, lone surrogates and what is not a character; and
+# what turns the direction of a text, which would reach beyond an attribute or a line of a drawing.
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+LONGEST_ADDRESS = 2083  # characters of an address that is a link: more than browsers take is a trap
+
+
+def harmless(text: str) -> str:
+    r"""A text without characters that do harm; white space among them is a space.
+
+    >>> harmless("a\x00b\u202ec\nd\re")
+    'abc\nd e'
+    """
+    return _HARMFUL.sub(lambda found: " " if found[0].isspace() else "", text)
+
+
+def short(text: str, most: int = 120) -> str:
+    r"""A text on one line, cut in its end.
+
+    >>> short("one  two\n three four", 13)
+    'one two thre…'
+    """
+    text = " ".join(harmless(text[: 20 * most]).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def short_address(url: str, most: int = 100) -> str:
+    """An address cut in its middle: both ends tell something.
+
+    >>> short_address("http://example.org/a/long/way/page.html", 24)
+    'http://examp…y/page.html'
+    """
+    url = "".join(harmless(url).split())
+    if len(url) <= most:
+        return url
+    return f"{url[: most // 2]}…{url[len(url) - (most - most // 2 - 1) :]}"
+
+
+def web_link(url: str) -> str:
+    """The address if a link may lead there: over http(s), and not too long; '' otherwise.
+
+    >>> web_link("http://example.org/"), web_link("javascript:alert(1)")
+    ('http://example.org/', '')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+    return url if is_web and len(url) <= LONGEST_ADDRESS and harmless(url) == url else ""
+
+
+# Why there is no page, in plain words; and for a key page, one thing to try.
+
+# Of key pages, and of links that gave no page.
+REASONS = {
+    BAD_INPUT: "the line of the list cannot be understood",
+    BAD_RESPONSE: "the answer is empty or broken",
+    CONNECTION: "the connection failed",
+    CRASHED: "the crawl died whenever it was searched",
+    DNS: "there is no such host",
+    ERROR: "reading it failed",
+    NO_LINKS: "it has no links to other pages of its site",
+    NOT_ARCHIVED: "it is not archived",
+    NOT_HTML: "it is not HTML",
+    NOT_LOADED: "it was not loaded before the end",
+    OFFSITE_REDIRECT: "it redirects to another site",
+    PRIVATE_ADDRESS: "its address is private",
+    ROBOTS: "robots.txt forbids it",
+    TIMEOUT: "it took too long",
+    TOO_LARGE: "it is too large",
+    TOO_LONG: "its address is too long",
+    "key-page": "it is the key page",
+}
+_ANOTHER = "choose another page of the site as the key page."
+_LOOK = f"Open the address in a browser: if there is nothing to read there either, {_ANOTHER}"
+# What may help where the key page is to blame.
+_KEY_ADVICE = {
+    BAD_INPUT: "Correct this line of the list, and search it again.",
+    BAD_RESPONSE: _LOOK,
+    CONNECTION: "Check the address: its host, its port, and whether it is http or https. If it is"
+    " right, the site may be down: try again later.",
+    CRASHED: f"Search it alone with more memory, or {_ANOTHER}",
+    DNS: "Check how the name of the host is spelled.",
+    ERROR: f"The log of the crawl has the error. Meanwhile, {_ANOTHER}",
+    NO_LINKS: "Choose a page that links to other pages as the key page: the front page, say.",
+    NOT_ARCHIVED: f"Look for its address in other files of the archive, or {_ANOTHER}",
+    NOT_HTML: "Choose a page of HTML as the key page, one with a menu: not a document or an image.",
+    NOT_LOADED: "Run the search again, and let it come to its end.",
+    OFFSITE_REDIRECT: "Give the address that it redirects to: a browser shows which.",
+    PRIVATE_ADDRESS: f"Give the public address of the page, or {_ANOTHER}",
+    ROBOTS: "Only those who run the site may change its robots.txt: ask them to let this crawler"
+    f" in, or {_ANOTHER}",
+    TIMEOUT: "Try again later, or with a larger -s DOWNLOAD_TIMEOUT (seconds).",
+    TOO_LARGE: f"For a key page of usual size, {_ANOTHER}",
+    TOO_LONG: "Give a shorter address of the same page, if it has one.",
+}
+_STATUS_ADVICE = {
+    "401": "The page is for people who have signed in: choose one that anybody may read.",
+    "403": "The server refuses this crawler: ask those who run the site, or choose another page.",
+    "404": "Check the address: there is no such page, or not any more.",
+    "410": "Check the address: the page is there no more.",
+    "429": "The server asks to slow down: try again later, with a larger -s DOWNLOAD_DELAY.",
+}
+_LATER = "The server has trouble: try again later."
+
+
+def reason_words(reason: str) -> str:
+    """Why a link or a key page gave no page of its own."""
+    if reason in REASONS:
+        return REASONS[reason]
+    if reason.startswith("http-"):
+        return f"the server answered with status {short(reason[5:], 10)}"
+    if reason.startswith("duplicate-of "):
+        return "it is the same page as another one"
+    return short(reason)
+
+
+def key_page_advice(outcome: str) -> str:
+    """What to try where a key page cannot be used for this reason."""
+    if outcome.startswith("http-"):
+        status = outcome[5:]
+        return _STATUS_ADVICE.get(status, _LATER if status.startswith("5") else _LOOK)
+    return _KEY_ADVICE.get(outcome, _LOOK)
+
+
+# The answer of a search in plain words: what was found, how sure it is, what it cost.
+#
+# Whoever reads it does not know the method, and no two of its sentences contradict each other.
 
 _HIGH_SIMILARITY = 0.5
 _SURE, _FAIRLY, _DOUBTFUL, _NOT_SURE = "quite sure", "fairly sure", "doubtful", "not sure"
