@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from argparse import SUPPRESS
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +19,6 @@ import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
 from tplspider.addon import Addon
 from tplspider.commands import archive, demo, queue, report, strip, table1, template, ui
-from tplspider.moved import MOVED
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -100,7 +98,7 @@ def test_commands_import_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
-    assert ours == ["tplspider", "tplspider.crawl", "tplspider.crawl.own_spider", "tplspider.moved"]
+    assert ours == ["tplspider", "tplspider.crawl", "tplspider.crawl.own_spider"]
 
 
 @pytest.mark.parametrize("is_on", [True, False])
@@ -128,15 +126,6 @@ def test_public_names_exist() -> None:
     assert set(tplspider.__all__) <= set(dir(tplspider))
     with pytest.raises(AttributeError, match="module 'tplspider' has no attribute 'nothing'"):
         tplspider.nothing  # noqa: B018 - it is not there
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_settings_may_name_classes_by_their_old_places(old: str) -> None:
-    module = import_module(old)
-    assert module is import_module(MOVED[old])
-    assert module.__name__ == MOVED[old]
-    assert module.__spec__
-    assert module.__spec__.name == MOVED[old]
 
 
 def test_the_spider_as_a_class() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.crawls import PROJECT, SITES
+from tests.support.crawls import SITES
 from tests.support.other_project import build
 from tests.support.scrapyd_server import clone_of_the_project
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import Distribution
 
-PACKAGE = PROJECT / "tplspider"
 SEARCH = """
 import sys
 from pathlib import Path
@@ -74,13 +73,3 @@ def test_the_algorithms_work_without_scrapy(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["True True", "[]"]
-
-
-def test_modules_are_small() -> None:
-    sizes = {
-        path.relative_to(PACKAGE).as_posix(): len(path.read_text("utf-8").splitlines())
-        for path in PACKAGE.rglob("*.py")
-    }
-    assert {name: size for name, size in sizes.items() if size > 250} == {}
-    assert len([name for name in sizes if "/" not in name]) <= 12
-    assert sizes["spiders/template_candidates.py"] < 150

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from tplspider.moved import MovedModules
 
 if TYPE_CHECKING:
     from tplspider.crawl.batch.answers import SearchAnswer
@@ -113,6 +110,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-sys.meta_path.append(MovedModules())
