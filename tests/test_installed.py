@@ -184,7 +184,7 @@ def test_the_extension_outside_of_projects(nowhere: Project) -> None:
     done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
     assert (done.code, done.log) == (0, "")
     names = {path.name for path in (nowhere.folder / "button").iterdir()}
-    assert names == {path.name for path in (PROJECT / "extension").iterdir()}
+    assert names == {path.name for path in (PROJECT / "tplspider" / "ui" / "extension").iterdir()}
     done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
     assert done.code == 2
     (line,) = done.log.splitlines()
@@ -266,8 +266,7 @@ def test_nothing_else_is_installed(made: Path) -> None:
     tracked, installed = (
         {
             Path(folder, name).relative_to(place)
-            # The extension is behind a link in a clone.
-            for folder, _, names in os.walk(place / "tplspider", followlinks=True)
+            for folder, _, names in os.walk(place / "tplspider")
             for name in names
             if not name.endswith(".pyc")
         }
