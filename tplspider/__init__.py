@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*(name for name in globals() if name.startswith("__")), *__all__]
 
 
 sys.meta_path.append(MovedModules())
