@@ -180,12 +180,12 @@ def others() -> Iterator[tuple[str, Callable[[str], object]]]:
         trafilatura: Any = import_module("trafilatura")
         yield "trafilatura", trafilatura.extract
     except ImportError:
-        print("  trafilatura is not installed: pip install -r requirements-eval.txt")
+        print("  trafilatura is not installed: pip install -e '.[eval]'")
     try:
         resiliparse: Any = import_module("resiliparse.extract.html2text")
         yield "resiliparse", partial(resiliparse.extract_plain_text, main_content=True)
     except ImportError:
-        print("  resiliparse is not installed: pip install -r requirements-main.txt")
+        print("  resiliparse is not installed: pip install -e '.[main]'")
 
 
 def run(folder: Path | None = None) -> bool:

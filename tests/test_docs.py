@@ -10,10 +10,12 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from packaging.requirements import Requirement
 
 import tplspider.profiles
 from benchmarks.labelled_sites.catalogue import SITES
 from tests.support.crawls import PROJECT
+from tests.support.requirement_lists import extras
 from tplspider.crawl.arguments import Arguments
 from tplspider.crawl.config import Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
@@ -76,8 +78,13 @@ def test_commands_name_what_there_is() -> None:
             if word == "scrapy" and re.fullmatch(r"[a-z]\w*", follower):
                 assert follower in names | scrapy, command
                 seen.add(follower)
-            elif word == "-r" and follower.startswith("requirements"):
-                assert (PROJECT / follower).is_file(), command
+            elif word == "-r" and follower.endswith(".txt"):
+                # Guides that start above the clone name its folder.
+                assert (PROJECT / follower.removeprefix("tplspider/")).is_file(), command
+            elif wanted := re.fullmatch(r"\.\[([a-z,]+)\]", word):
+                assert {*wanted[1].split(",")} <= extras().keys(), command
+            elif re.fullmatch(r"[a-z-]+>=[0-9.,<]+", word):
+                assert Requirement(word) in set().union(*extras().values()), command
             elif word == "-m" and follower.startswith("benchmarks"):
                 path = PROJECT / follower.replace(".", "/")
                 assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()

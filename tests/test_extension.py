@@ -18,7 +18,7 @@ from tplspider.ui.state_folder import PORT
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDER = PROJECT / "extension"
+FOLDER = PROJECT / "tplspider" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())
 
 

@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 import tplspider
 from tests.support.crawls import PROJECT, SITES
 from tests.support.other_project import Project, build, make_project, readme_lines
+from tests.support.requirement_lists import extras, listed
 from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
 from tests.support.summaries import random_summary
@@ -184,7 +185,7 @@ def test_the_extension_outside_of_projects(nowhere: Project) -> None:
     done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
     assert (done.code, done.log) == (0, "")
     names = {path.name for path in (nowhere.folder / "button").iterdir()}
-    assert names == {path.name for path in (PROJECT / "extension").iterdir()}
+    assert names == {path.name for path in (PROJECT / "tplspider" / "ui" / "extension").iterdir()}
     done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
     assert done.code == 2
     (line,) = done.log.splitlines()
@@ -266,8 +267,7 @@ def test_nothing_else_is_installed(made: Path) -> None:
     tracked, installed = (
         {
             Path(folder, name).relative_to(place)
-            # The extension is behind a link in a clone.
-            for folder, _, names in os.walk(place / "tplspider", followlinks=True)
+            for folder, _, names in os.walk(place / "tplspider")
             for name in names
             if not name.endswith(".pyc")
         }
@@ -277,7 +277,7 @@ def test_nothing_else_is_installed(made: Path) -> None:
 
 
 def test_what_the_wheel_asks_for(made: Path) -> None:
-    """Each list is in one file, which the extras share with the files that a clone installs."""
+    """Each list is in one place, and what a clone installs is made of the same lists."""
     (found,) = distributions(path=[str(made / "site")])
     assert found.version == tplspider.__version__
     asked: dict[str, set[Requirement]] = {}
@@ -285,11 +285,10 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         plain, _, extra = line.partition("; extra == ")
         asked.setdefault(extra.strip('"'), set()).add(Requirement(plain))
     basic = asked.pop("")
-    assert basic == listed(PROJECT / "requirements.txt")
+    assert basic == listed("requirements.txt")
     assert asked.keys() == {
         "archive",
         "browser",
-        "corpus",
         "deploy",
         "dev",
         "eval",
@@ -298,17 +297,20 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "queue",
         "spark",
     }
-    for extra, requirements in asked.items():
-        assert basic | requirements == listed(PROJECT / f"requirements-{extra}.txt"), extra
-
-
-def listed(file: Path) -> set[Requirement]:
-    """What pip reads in a file of requirements."""
-    found = set()
-    for line in file.read_text("utf-8").splitlines():
-        other = line.removeprefix("-r ")
-        found |= {Requirement(line)} if other == line else listed(file.parent / other)
-    return found
+    for extra, requirements in extras().items():
+        assert asked[extra] == requirements, extra
+    # A clone has all of them for its tests, but for Spark, and is installed itself.
+    assert {path.name for path in PROJECT.glob("*requirements*")} == {
+        "requirements.txt",
+        "requirements-dev.txt",
+    }
+    assert (PROJECT / "requirements-dev.txt").read_text() == "-r requirements.txt\n-e .[dev]\n"
+    inside = {extra for one in asked["dev"] if one.name == "tplspider" for extra in one.extras}
+    inside |= {extra for name in inside for one in asked[name] for extra in one.extras}
+    assert inside == asked.keys() - {"dev", "spark"}
+    # Two of the themes' generators are for tests as well.
+    themes = listed("benchmarks/labelled_sites/themes.txt")
+    assert {one.name for one in themes & asked["dev"]} == {"mkdocs", "sphinx"}
 
 
 @pytest.mark.deploy

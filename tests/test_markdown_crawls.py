@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-NEEDS = "needs html-to-markdown: pip install -r requirements-markdown.txt"
+NEEDS = "needs html-to-markdown: pip install -e '.[markdown]' in a clone"
 
 
 def site() -> dict[str, bytes]:

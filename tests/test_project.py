@@ -123,7 +123,9 @@ def test_the_algorithms_know_nothing_of_scrapy() -> None:
 
 def test_public_names_exist() -> None:
     assert all(hasattr(tplspider, name) for name in tplspider.__all__)
-    assert set(tplspider.__all__) <= set(dir(tplspider))
+    assert {*dir(tplspider)} >= {*tplspider.__all__, "__version__", "__doc__"}
+    others = {*dir(tplspider)} - {*tplspider.__all__}
+    assert [name for name in others if not re.fullmatch(r"__\w+__", name)] == []
     with pytest.raises(AttributeError, match="module 'tplspider' has no attribute 'nothing'"):
         tplspider.nothing  # noqa: B018 - it is not there
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -r requirements-spark.txt")
+pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -e '.[spark]'")
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(not has_java(), reason="Spark needs Java, which is not installed"),

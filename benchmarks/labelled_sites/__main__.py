@@ -6,7 +6,7 @@ FOLDER gets the document root of each site, HTML files only, and ``sites.tsv``. 
 site carries labels as classes, in the format of the TECO suite (arXiv 1409.6182): TECO_notTemplate
 on the topmost elements that are not template, TECO_mainContent on the theme's element around the
 body of the page, and TECO_mainMenu on the smallest element with all entries of the main menu.
-Scripts and styles do not count. Needs what is in requirements-corpus.txt.
+Scripts and styles do not count. Needs what is in themes.txt.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from PIL import Image
 from tests.support.crawls import PROJECT
 from tests.support.opened_pages import chromium
 
-FOLDER = PROJECT / "extension"
+FOLDER = PROJECT / "tplspider" / "ui" / "extension"
 SIZES = (16, 32, 48, 128)
 
 

@@ -72,6 +72,10 @@ class Project:
         if not tests.exists():
             tests.parent.mkdir()
             tests.symlink_to(PROJECT / "tests")
+            # A clone that is installed for its tests is not known there.
+            nobody = tests.parent / "tplspider-0.dist-info"
+            nobody.mkdir()
+            (nobody / "METADATA").write_text("Name: tplspider\nVersion: 0\n")
         return os.pathsep.join(str(path) for path in (self.site, tests.parent) if path)
 
     def run(

@@ -20,8 +20,7 @@ try:
         from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
 except ImportError as error:
     raise ImportError(
-        f"WARC files need more than is installed ({error}): pip install -r"
-        " requirements-archive.txt in a clone, or pip install '.[archive]' there"
+        f"WARC files need more than is installed ({error}): pip install -e '.[archive]' in a clone"
     ) from error
 
 __all__ = [

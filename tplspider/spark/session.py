@@ -23,10 +23,7 @@ _NO_JAVA = (
     "Spark needs Java, which is not found: install a JRE (17 or later), or set JAVA_HOME to one"
 )
 _JAVA_ENDED = "Spark does not start: its Java has ended at once, and says why above"
-_NO_SPARK = (
-    "this needs pyspark, which is not installed: pip install -r requirements-spark.txt in a"
-    " clone, or pip install '.[archive,spark]' there"
-)
+_NO_SPARK = "this needs pyspark, which is not installed: pip install -e '.[spark]' in a clone"
 _NO_PROGRAM = "Cannot run program"
 _PATIENCE = 15  # seconds for the first worker to come, before that is told
 _CAUSE = re.compile(r"(?:Caused by: )?[\w.]*(?:Error|Exception):")

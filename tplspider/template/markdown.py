@@ -338,8 +338,7 @@ def check_markdown() -> None:
         found = None
     if found is None:
         raise MarkdownMissingError(
-            "Markdown needs html-to-markdown: pip install -r requirements-markdown.txt in a clone,"
-            " or pip install '.[markdown]' there"
+            "Markdown needs html-to-markdown: pip install -e '.[markdown]' in a clone"
         )
 
 

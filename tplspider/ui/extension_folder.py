@@ -1,7 +1,4 @@
-"""The extension for browsers, written to a folder that a browser can load it from.
-
-Its files are those of extension/ in a clone, which are part of the package.
-"""
+"""The extension for browsers, written to a folder that a browser can load it from."""
 
 from __future__ import annotations
 
