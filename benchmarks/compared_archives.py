@@ -119,7 +119,7 @@ def crawl_and_back(lines: list[Row], strategy: str, checkout: Checkout) -> Writt
                 arguments={"strategy": strategy, "n": 3},
             )
         )
-        return {**written, **files_of(out), **told(again, checkout, folder, name="archive: ")}
+        return {**written, **files_of(out), **told(again, checkout, folder, name="archive.")}
 
 
 def search(content: bytes, given: Row, options: tuple[str, ...], checkout: Checkout) -> Written:

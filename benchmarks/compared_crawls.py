@@ -72,6 +72,7 @@ def crawl(options: OneCrawl, checkout: Checkout) -> Written:
             "max_loads": 0,
             "summary": folder / "summary.json",
             "template": folder / "template.json",
+            "save_html": folder / "pages",
         }
         settings = {
             "FEEDS": json.dumps(feeds(folder)),

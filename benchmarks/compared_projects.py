@@ -6,6 +6,7 @@ It is not installed anywhere; the folder of a checkout is where Python finds the
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ FIELDS = (
 )
 # Which items wait for how long depends on when pages come.
 BY_TIME = ("fields/held_max", "fields/given_out_early")
+HELD = re.compile(rb"\d+(?= were held back)")
 FILES = {
     "scrapy.cfg": "[settings]\ndefault = foreign.settings\n",
     "foreign/__init__.py": "",
@@ -82,7 +84,8 @@ def crawl(addresses: list[str], checkout: Checkout) -> Written:
                 settings=settings,
             )
             done = checkout.run(command, project=project)
-            written |= told(done, checkout, folder, name=f"{turn} ")
+            written |= told(done, checkout, folder, name=f"{turn}.")
+            written[f"{turn}.log"] = HELD.sub(b"#", written[f"{turn}.log"])
             if feed.is_file():
                 written[f"{turn}.jl"] = feed.read_bytes()
         return written

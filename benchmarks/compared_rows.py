@@ -35,7 +35,9 @@ def differences(
 
     Where outputs are not *ordered*, neither the order of rows counts nor that of lines.
     """
-    for name in sorted({*old, *new} - {*ignored}):
+    for name in sorted({*old, *new}):
+        if name.rpartition(".")[2] in ignored:
+            continue
         if name not in old or name not in new:
             yield f"{name}: only of the {'old' if name in old else 'new'} one"
             continue
@@ -106,8 +108,8 @@ def clip(text: str, start: int = 0) -> str:
 def clipped(old: object, new: object) -> tuple[str, str]:
     """Two values as they are shown: from shortly before the place where they begin to differ.
 
-    >>> clipped("a" * 200 + "b", "a" * 200 + "c")
-    ('…aaaaaaaaaaaaaaaaaaab…', '…aaaaaaaaaaaaaaaaaaac…')
+    >>> print(*clipped("a" * 200 + "b", "a" * 200 + "c"))
+    …aaaaaaaaaaaaaaaaaaab' …aaaaaaaaaaaaaaaaaaac'
     """
     one, other = repr(old), repr(new)
     if max(len(one), len(other)) <= WIDTH:
