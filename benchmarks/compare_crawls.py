@@ -3,8 +3,9 @@
     python -m benchmarks.compare_crawls OLD NEW [--pairs 15] [--template]
 
 The two take turns, and so do their places in a turn: a machine that gets busy slows both down.
-Each figure is the median of the ratios NEW / OLD of the pairs. Without a template it exits with 1
-where a median is over the bound; with one the crawl has a worker, whose CPU is included.
+Each runs in an environment of its own, as with :mod:`benchmarks.compare_feeds`. Each figure is the
+median of the ratios NEW / OLD of the pairs. Without a template it exits with 1 where a median is
+over the bound; with one the crawl has a worker, whose CPU is included.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
-from benchmarks.checkouts import Checkout, two_checkouts
+from benchmarks.checkouts import Checkout, add_options, chosen_checkouts
 from benchmarks.compared_sites import compared_sites
 from benchmarks.timing import report
 
@@ -93,12 +94,11 @@ def show(found: list[tuple[Cost, Cost]], *, bounded: bool) -> bool:
 def main() -> None:
     """Compare as the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("old", type=Path, metavar="OLD")
-    parser.add_argument("new", type=Path, metavar="NEW")
+    add_options(parser)
     parser.add_argument("--pairs", default=15, type=int, help="at least 2 (default: %(default)s)")
     parser.add_argument("--template", action="store_true", help="ask for the template as well")
     options = parser.parse_args()
-    with two_checkouts(options.old, options.new) as (old, new):
+    with chosen_checkouts(options) as (old, new):
         found = measure(old, new, options.pairs, template=options.template)
     print(f"One crawl of the demo's website, {options.pairs} pairs in turns:")
     raise SystemExit(not show(found, bounded=not options.template))
