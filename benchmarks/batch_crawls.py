@@ -55,15 +55,6 @@ def batch_command(keys: Path, folder: Path, settings: Mapping[str, object]) -> l
     return [*_crawl(folder, settings), f"-aurls={keys}"]
 
 
-def worker_command(queue: str, settings: Mapping[str, object]) -> list[str]:
-    """A worker of a queue, without feeds of its own."""
-    every = {**SETTINGS, **_OURS, **settings}
-    return [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aqueue={queue}"),
-        *(f"-s{name}={value}" for name, value in every.items()),
-    ]
-
-
 def single_command(row: Mapping[str, object], folder: Path) -> list[str]:
     """A crawl of one key page, as a shell loop has them."""
     given = [f"-a{name}={value}" for name, value in row.items() if name != "id"]

@@ -164,31 +164,10 @@ def test_arguments_that_will_not_do(given: dict[str, str], words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"queue": "fleet", "url": "example.org"}, "queue and url: "),
-        ({"queue": "fleet", "urls": "list.txt"}, "queue and urls: "),
-        ({"queue": "fleet", "column": "page"}, "column='page' is for a list"),
-        ({"queue": "fl eet"}, "queue='fl eet': expected a name"),
-        ({"queue": "a:b"}, "queue='a:b': expected a name"),
-        ({"queue": "redis://:geheim@host/0"}, "belongs into TPLSPIDER_QUEUE"),
-        ({"queue": "fleet", "forever": "yes"}, "forever='yes': expected one of 0, 1"),
-        ({"forever": "1", "url": "example.org"}, "forever=1 is for a queue"),
-        ({}, "-a queue=NAME"),
-    ],
-)
-def test_queues_that_will_not_do(given: dict[str, str], words: str) -> None:
-    with pytest.raises(ValueError, match=r".") as caught:
-        check_arguments(given)
-    assert words in str(caught.value)
-    assert "geheim" not in str(caught.value)
+def test_no_key_page() -> None:
+    with pytest.raises(ValueError, match="-a urls=FILE") as caught:
+        check_arguments({})
     assert "\n" not in str(caught.value)
-
-
-def test_a_queue() -> None:
-    assert check_arguments({"queue": "fleet", "forever": "1"}).forever == 1
-    assert check_arguments({"queue": "fleet"}) == Arguments(queue="fleet")
 
 
 def test_defaults() -> None:

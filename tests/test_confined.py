@@ -63,7 +63,7 @@ def fault(settings: Settings, **arguments: str) -> str:
 def test_every_argument_that_names_a_file_is_known() -> None:
     """Whatever comes later that names a file or folder belongs to FILES, and is confined."""
     others = {"url", "n", "strategy", "scope", "max_loads", "max_seconds", "witness"}
-    others |= {"credentials", "column", "queue", "forever"}
+    others |= {"credentials", "column"}
     assert {field.name for field in fields(Arguments)} - others == {*FILES, "urls"}
 
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
 COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
-COMMANDS |= {f"tplspider.commands.{name}" for name in ("archive", "queue", "strip", "ui")}
+COMMANDS |= {f"tplspider.commands.{name}" for name in ("archive", "strip", "ui")}
 COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
@@ -294,7 +294,6 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "eval",
         "main",
         "markdown",
-        "queue",
         "spark",
     }
     for extra, requirements in extras().items():

@@ -18,7 +18,7 @@ from scrapy.utils.test import get_crawler
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
 from tplspider.addon import Addon
-from tplspider.commands import archive, demo, queue, report, strip, table1, template, ui
+from tplspider.commands import archive, demo, report, strip, table1, template, ui
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [archive, demo, queue, report, strip, table1, template, ui],
+    [archive, demo, report, strip, table1, template, ui],
     ids=lambda module: module.__name__,
 )
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, queue, report, table1, template, ui;"
+        "from tplspider.commands import crawl, demo, report, table1, template, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

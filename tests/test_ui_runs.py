@@ -19,8 +19,8 @@ from tests.support.crawls import PROJECT
 from tests.support.summaries import row, summary, unusable
 from tplspider.crawl.batch.admission import Admission
 from tplspider.crawl.batch.batch import Batch
+from tplspider.crawl.batch.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.batch.inputs import Inputs
-from tplspider.crawl.fleet.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.ui.serve import check_settings, run_ui
 from tplspider.items import CandidateSearch
 from tplspider.search.session import SearchOptions

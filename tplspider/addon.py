@@ -49,8 +49,6 @@ _COMPONENTS = {
         "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
         "tplspider.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
         "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # likewise
-        # Behind all that may answer a request without asking its host.
-        "tplspider.crawl.fleet.gate.FleetGate": 960,
     },
 }
 # In the places of those of Scrapy that they extend.

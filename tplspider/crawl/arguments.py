@@ -20,7 +20,6 @@ from tplspider.crawl.credentials import (
     read_credentials,
     take_credentials,
 )
-from tplspider.crawl.fleet.address import check_queue_name
 from tplspider.search.session import STRATEGIES, SearchOptions
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, host_of
 
@@ -56,8 +55,6 @@ class Arguments:
     witness: int = 1
     urls: str = ""
     column: str = ""
-    queue: str = ""
-    forever: int = 0
     # Not an argument, but what was taken off the url.
     credentials: Credentials | None = field(default=None, repr=False)
 
@@ -84,20 +81,13 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
                 guess = f": it is a setting, -s {name}=..."
             raise ValueError(f"unknown argument {name!r}{guess} (arguments: {', '.join(names)})")
     given_url, urls = str(values.get("url") or "").strip(), str(values.get("urls") or "")
-    queue = str(values.get("queue") or "").strip()
     if given_url and urls:
         raise ValueError("url and urls: give one key page, or a list of them, and not both")
-    if queue and (given_url or urls):
-        other = "url" if given_url else "urls"
-        raise ValueError(f"queue and {other}: key pages come from one or the other, and not both")
-    if not (given_url or urls or queue or isinstance(given.get("_inputs"), AsyncIterable)):
+    if not (given_url or urls or isinstance(given.get("_inputs"), AsyncIterable)):
         raise ValueError(
             "no key page: give its address with -a url=https://example.org/page,"
-            " a file with many by -a urls=FILE, or a queue of them by -a queue=NAME"
+            " or a file with many by -a urls=FILE"
         )
-    forever = int(_one_of("forever", values.get("forever", Arguments.forever), ("0", "1")))
-    if forever and not queue:
-        raise ValueError("forever=1 is for a queue of key pages, which -a queue=NAME names")
     column = str(values.get("column") or "")
     if column and not urls:
         raise ValueError(f"column={column!r} is for a list of key pages, which -a urls=FILE names")
@@ -113,8 +103,6 @@ def check_arguments(given: Mapping[str, object]) -> Arguments:
         url=url,
         urls=urls,
         column=column,
-        queue=check_queue_name(queue) if queue else "",
-        forever=forever,
         **asdict(options),
         summary=_feed_file("summary", str(values.get("summary", Arguments.summary))),
         template=_feed_file("template", str(values.get("template", Arguments.template))),

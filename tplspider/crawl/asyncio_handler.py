@@ -9,14 +9,13 @@ has made is put away for another (seen in Scrapy 2.19).
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import aiohttp
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler, _ClientResponse
 from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from tplspider.crawl.download_handler import HeadersTooLargeError
-from tplspider.crawl.fleet.gate import FleetGate
 from tplspider.crawl.private_network.checked_sockets import CheckedAsyncResolver, checked_socket
 from tplspider.crawl.under_way import RequestsUnderWay
 
@@ -42,8 +41,6 @@ class AsyncioDownloadHandler(AiohttpDownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._session.detach()
-        trace = aiohttp.TraceConfig()
-        trace.on_request_headers_sent.append(self._sent)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 local_addr=self._bind_address,
@@ -61,21 +58,12 @@ class AsyncioDownloadHandler(AiohttpDownloadHandler):
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
             max_headers=MOST_HEADERS,
-            trace_configs=[trace],
         )
-
-    async def _sent(self, *told: Any) -> None:
-        *_, sent = told  # of aiohttp's session, a context, and the request
-        if gate := self.crawler.get_downloader_middleware(FleetGate):
-            gate.sent(sent.url.host or "")
 
     async def download_request(self, request: Request) -> Response:
         # Here runs a task of the downloader's own, beside the one that the middlewares run in.
         if under_way := self.crawler.get_downloader_middleware(RequestsUnderWay):
             under_way.enter(request)
-        if self.crawler.get_downloader_middleware(FleetGate):
-            # By itself, it asks again where an idle connection was closed: not without a turn.
-            self._session._retry_connection = False  # noqa: SLF001 - no other way
         try:
             return await super().download_request(request)
         except DownloadFailedError as error:

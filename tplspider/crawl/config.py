@@ -37,8 +37,6 @@ _READ_ELSEWHERE = (
     "POOL_DIR",
     "POOL_MB",
     "PROFILE",
-    "QUEUE",
-    "QUEUE_PASSWORD",
 )
 
 
@@ -47,8 +45,6 @@ class Config:
     """Each field is the setting of that name, in capitals and after ``TPLSPIDER_``."""
 
     allow_private: bool = True
-    claim_seconds: float = 60
-    claim_tries: int = 3
     confine: bool = False
     contact: str = ""
     extract_mb: int = MEGABYTES
@@ -58,10 +54,8 @@ class Config:
     fail: str = ""
     feeds_dir: str = ""
     in_flight: int = 1
-    lease_wait: float = 30
     markdown: bool = False
     max_search_nodes: int = MAX_SEARCH_NODES
-    queue_wait: float = 300
     retry_after_max: float = 30
     searches: int = 16
     shared_mb: int = 32
@@ -79,12 +73,6 @@ class Config:
         """Read and check settings, whether or not there is a crawl yet."""
         return cls(
             allow_private=boolean(settings, "TPLSPIDER_ALLOW_PRIVATE", default=cls.allow_private),
-            claim_seconds=seconds(
-                settings, "TPLSPIDER_CLAIM_SECONDS", cls.claim_seconds, above_zero=True
-            ),
-            claim_tries=whole_number(
-                settings, "TPLSPIDER_CLAIM_TRIES", cls.claim_tries, at_least=1
-            ),
             confine=boolean(settings, "TPLSPIDER_CONFINE", default=cls.confine),
             contact=settings.get("TPLSPIDER_CONTACT") or cls.contact,
             extract_mb=whole_number(settings, "TPLSPIDER_EXTRACT_MB", cls.extract_mb, at_least=1),
@@ -98,12 +86,10 @@ class Config:
             fail=one_of(settings, "TPLSPIDER_FAIL", FAILURES),
             feeds_dir=settings.get("TPLSPIDER_FEEDS_DIR") or cls.feeds_dir,
             in_flight=whole_number(settings, "TPLSPIDER_IN_FLIGHT", cls.in_flight, at_least=1),
-            lease_wait=seconds(settings, "TPLSPIDER_LEASE_WAIT", cls.lease_wait),
             markdown=_markdown(settings),
             max_search_nodes=whole_number(
                 settings, "TPLSPIDER_MAX_SEARCH_NODES", cls.max_search_nodes, at_least=1
             ),
-            queue_wait=seconds(settings, "TPLSPIDER_QUEUE_WAIT", cls.queue_wait),
             retry_after_max=seconds(settings, "TPLSPIDER_RETRY_AFTER_MAX", cls.retry_after_max),
             searches=whole_number(settings, "TPLSPIDER_SEARCHES", cls.searches, at_least=1),
             shared_mb=whole_number(settings, "TPLSPIDER_SHARED_MB", cls.shared_mb, at_least=0),

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scrapy.core.downloader.handlers.http11 import (
     HTTP11DownloadHandler,
@@ -22,25 +20,21 @@ from scrapy.core.downloader.handlers.http11 import (
     _LenientHTTPClientParser,
 )
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, ResponseDataLossError
-from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.interfaces import ISSLTransport
 from twisted.web._newclient import HEADER, STATUS
-from twisted.web.client import ResponseFailed, _RetryingHTTP11ClientProtocol
+from twisted.web.client import ResponseFailed
 from twisted.web.http import _MalformedChunkedDataError
 
-from tplspider.crawl.fleet.gate import FleetGate
 from tplspider.crawl.host_memory import HostMemory
 from tplspider.crawl.private_network.private_addresses import host_name
 from tplspider.crawl.under_way import RequestsUnderWay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
-    from twisted.internet.interfaces import IAddress, IStreamClientEndpoint
+    from twisted.internet.interfaces import IAddress
     from twisted.python.failure import Failure
     from twisted.web._newclient import HTTP11ClientProtocol
     from twisted.web._newclient import Request as TxRequest
@@ -63,10 +57,7 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         # As Scrapy does it, which sets it as well.
-        factory: Any = partial(_BoundedFactory, self._sent)
-        self._pool._factory = factory  # noqa: SLF001 - as said
-        self._get_connection = self._pool.getConnection
-        self._pool.getConnection = self._connection  # type: ignore[method-assign]  # no signal
+        self._pool._factory = _BoundedFactory  # noqa: SLF001 - as said
 
     async def download_request(self, request: Request) -> Response:
         # Here runs a task of the downloader's own, beside the one that the middlewares run in.
@@ -82,21 +73,6 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
                 raise HeadersTooLargeError(str(found)) from None
             raise
 
-    def _sent(self, host: str) -> None:
-        if gate := self._crawler.get_downloader_middleware(FleetGate):
-            gate.sent(host)
-
-    def _connection(
-        self, key: Hashable, endpoint: IStreamClientEndpoint
-    ) -> Deferred[HTTP11ClientProtocol]:
-        """A connection of the pool, which asks again by itself where an idle one was closed.
-
-        In a fleet, that is another request, with a turn of its own.
-        """
-        found = self._get_connection(key, endpoint)
-        gate = self._crawler.get_downloader_middleware(FleetGate)
-        return found.addCallback(_with_turns, key, gate) if gate else found
-
     def close_idle_connections(self, host: str) -> None:
         """Close the connections of the pool that nobody uses to a host, by its name.
 
@@ -111,22 +87,6 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
                 # With TLS, the server would be waited for.
                 tls = ISSLTransport.providedBy(transport)
                 (transport.abortConnection if tls else transport.loseConnection)()
-
-
-def _with_turns(connection: Any, key: Any, gate: FleetGate) -> Any:
-    if not isinstance(connection, _RetryingHTTP11ClientProtocol):
-        return connection
-    scheme, host, *_ = key
-    if scheme not in (b"http", b"https"):
-        return connection._clientProtocol  # noqa: SLF001 - a proxy: whom it asks is not known here
-    connect = connection._newConnection  # noqa: SLF001 - nobody else is asked
-
-    def connect_in_turn() -> Deferred[Any]:
-        turn = deferred_from_coro(gate.turn_of_another_try(host.decode("latin-1")))
-        return turn.addCallback(lambda _: connect())
-
-    connection._newConnection = connect_in_turn  # noqa: SLF001 - as said
-    return connection
 
 
 def _head_error(cause: BaseException | None) -> BaseException | None:
@@ -164,12 +124,8 @@ class _BoundedParser(_LenientHTTPClientParser):
 class _BoundedProtocol(_LenientHTTP11ClientProtocol):
     """A connection whose responses are read by our parser."""
 
-    sent: Callable[[str], object]  # is told the name of the host that a request goes to
-
     def request(self, request: TxRequest) -> Deferred[IResponse]:
         response = super().request(request)
-        for host in request.headers.getRawHeaders(b"host", []):
-            self.sent(urlsplit(f"//{host.decode('latin-1')}").hostname or "")
         assert self._parser is not None  # as in Scrapy's own method, for the same reason
         self._parser.__class__ = _BoundedParser
         return response
@@ -182,11 +138,5 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
 
 
 class _BoundedFactory(_LenientHTTP11ClientFactory):
-    def __init__(self, sent: Callable[[str], object], *arguments: Any) -> None:
-        super().__init__(*arguments)  # type: ignore[no-untyped-call]  # in Twisted
-        self._sent = sent
-
     def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:  # noqa: ARG002 - likewise
-        protocol = _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]  # likewise
-        protocol.sent = self._sent
-        return protocol
+        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]  # likewise

@@ -30,7 +30,6 @@ class KeyPage:
     line: int | None = None
     mark: bytes = b""  # of the line, to know it again
     input: Mapping[str, Any] | None = None
-    entry: str = ""  # of a queue: its id there
 
     @property
     def search_id(self) -> str:
@@ -63,5 +62,4 @@ def key_page_of_line(line: ListLine, options: SearchOptions) -> KeyPage:
         line.number,
         line.mark,
         line.input,
-        line.entry,
     )

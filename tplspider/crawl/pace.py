@@ -23,22 +23,17 @@ _SOON = 1.0  # seconds until a look at what is in use is worth another one
 
 
 class PacedSlot(Slot):
-    """Scrapy's own, but however its delay varies, it is never shorter than *least* seconds.
+    """Scrapy's own, but however its delay varies, it is never shorter than *least* seconds."""
 
-    Where it *only_grows*, it is never shorter than the delay itself either.
-    """
+    __slots__ = ("least",)
 
-    __slots__ = ("least", "only_grows")
-
-    def __init__(self, slot: Slot, least: float, *, only_grows: bool = False) -> None:
+    def __init__(self, slot: Slot, least: float) -> None:
         super().__init__(slot.concurrency, slot.delay, slot.jitter)
         self.lastseen = slot.lastseen
         self.least = least
-        self.only_grows = only_grows
 
     def download_delay(self) -> float:
-        varied = max(self.least, super().download_delay())
-        return max(self.delay, varied) if self.only_grows else varied
+        return max(self.least, super().download_delay())
 
     @property
     def rest(self) -> float:
@@ -54,8 +49,6 @@ class Paces:
         self._crawler = crawler
         self._slots: dict[str, PacedSlot] = {}
         self._least: dict[str, float] = {}
-        # In a fleet the next one who asks counts from the last request, whatever it was varied by.
-        self.only_grow = False
 
     def start(self) -> None:
         """From now on, Scrapy's slots are of our kind."""
@@ -71,11 +64,6 @@ class Paces:
         elif slot:  # of a kind of somebody's own
             slot.delay = max(slot.delay, least)
         return seconds > before
-
-    def gap(self, key: str) -> float:
-        """The seconds between two requests, not varied; 0 for a slot that is not there."""
-        slot = self._slots.get(key) or self._crawler.engine.downloader.slots.get(key)
-        return max(self._least.get(key, 0), slot.delay if slot else 0)
 
     def let_go(self, key: str, *, is_shared: bool) -> float:
         """Forget a pace, unless it is too early for that: then, the seconds until another try.
@@ -100,9 +88,7 @@ class Paces:
         """The slot for a request: the one that was there before, where Scrapy has made another."""
         is_plain = type(slot) is Slot and not slot.active and not slot.latercall
         if is_plain:
-            slot = self._slots.get(key) or PacedSlot(
-                slot, self._least.get(key, 0), only_grows=self.only_grow
-            )
+            slot = self._slots.get(key) or PacedSlot(slot, self._least.get(key, 0))
         if isinstance(slot, PacedSlot) and ticket_of(request):
             self._slots[key] = slot
         return slot

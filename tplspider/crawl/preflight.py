@@ -51,11 +51,6 @@ def check_crawl(
         open_list_of(arguments, config).close()
     elif arguments.urls == STANDARD_INPUT and sys.stdin is None:
         raise ValueError("urls='-': standard input is closed")
-    if arguments.queue:
-        # Here and not above: not imported for those who have none.
-        from tplspider.crawl.fleet.check import check_queue
-
-        check_queue(arguments, in_force)
 
 
 def open_list_of(arguments: Arguments, config: Config) -> KeyList:

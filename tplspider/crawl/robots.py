@@ -74,10 +74,6 @@ class TicketRobotsTxtMiddleware(RobotsTxtMiddleware):
                         turn.callback(None)
         return self._found[host]
 
-    def has_read(self, request: Request) -> bool:
-        """Whether the robots.txt of a request's host is known, be it that there is none."""
-        return urlparse_cached(request).netloc.rpartition("@")[2] in self._found
-
     def forget(self, host: str) -> None:
         """Let go of what a host, by its name, has said on all its ports, unless it is under way."""
         for found in [found for found in self._found if found not in self._waiting]:

@@ -176,7 +176,6 @@ class CliqueTracker:
         Where the crawl can go on another time, they are left to that time.
         """
         spider.page_output.hurry()
-        spider.searches.end()
         for session in list(spider.sessions.values()):
             if spider.searches.can_go_on and session.phase != "over":
                 spider.searches.drop(session)

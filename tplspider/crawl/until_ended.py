@@ -6,11 +6,12 @@ that it is not all.
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from tplspider.crawl.exit_status import LOST
-from tplspider.crawl.fleet.interrupted import run_until_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tplspider.crawl.strip.progress import StripProgress
 
 T = TypeVar("T")
+
+_AGAIN = 0.2  # seconds
 
 
 def run_until_ended(
@@ -54,5 +57,26 @@ def run_until_ended(
 
 
 def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
-    """What *work* gives; KeyboardInterrupt if Ctrl-C or SIGTERM ended it."""
-    return run_until_interrupted(work, (signal.SIGINT, signal.SIGTERM))
+    """What *work* gives; KeyboardInterrupt if Ctrl-C or SIGTERM ended it.
+
+    A task that is cancelled once may not notice: in Python 3.11 the end of a timeout can swallow
+    it. So it is told until it listens.
+    """
+
+    async def run() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def stop() -> None:
+            if not task.done():
+                task.cancel()
+                loop.call_later(_AGAIN, stop)
+
+        with suppress(NotImplementedError):  # Windows: then asyncio's own way has to do
+            for each in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(each, stop)
+        return await task
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
 from tplspider.crawl.arguments import FEED_FORMATS, feed_format
-from tplspider.crawl.fleet.result_feeds import GROWING, OURS, ResultFeed, feed_of
+from tplspider.crawl.outputs.feeds import CandidateCsvItemExporter, CandidateXmlItemExporter
 from tplspider.crawl.outputs.names import STANDARD_OUTPUT, final_path, local_path
 from tplspider.crawl.outputs.plan import Output
 from tplspider.crawl.outputs.resumable import FeedFile
@@ -27,6 +27,49 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.crawl.batch.journal import Journal
+
+OURS = {"csv": CandidateCsvItemExporter, "xml": CandidateXmlItemExporter}
+GROWING = ("jl", "jsonl", "jsonlines", "csv")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFeed:
+    """A file for one kind of row."""
+
+    label: str
+    path: Path
+    kind: type
+    format: str
+    exporter: type[BaseItemExporter]
+
+    @property
+    def is_csv(self) -> bool:
+        return self.format == "csv"
+
+    @property
+    def columns(self) -> list[str]:
+        return [each.name for each in fields(self.kind)]
+
+    @property
+    def description(self) -> str:
+        """What has to be the same for the file to go on."""
+        return " ".join([self.format, *self.columns])
+
+    def open_exporter(self, file: Any, *, has_header: bool = False) -> BaseItemExporter:
+        """What writes rows to an open file."""
+        options: dict[str, Any] = {"include_headers_line": False} if has_header else {}
+        build: Any = self.exporter
+        opened: BaseItemExporter = build(
+            file, fields_to_export=self.columns, encoding="utf-8", **options
+        )
+        opened.start_exporting()
+        return opened
+
+
+def feed_of(feeds: Iterable[ResultFeed], item: object) -> ResultFeed | None:
+    """The feed that an item belongs to."""
+    return next((feed for feed in feeds if feed.kind is type(item)), None)
+
 
 _KINDS = {"-O": TemplateCandidate, "--summary": CandidateSearch, "--template": PageTemplate}
 _PRINTED = Path(os.devnull)  # in the place of a path, for standard output

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from tplspider.crawl.fleet.result_feeds import ResultFeed
+    from tplspider.crawl.archive.feeds import ResultFeed
     from tplspider.crawl.outputs.report_place import ReportPlace
 
 

@@ -38,7 +38,7 @@ class AnswerMaker:
     """
 
     def __init__(
-        self, crawler: Crawler, desk: ResultDesk, take: Callable[[SearchAnswer, str], object]
+        self, crawler: Crawler, desk: ResultDesk, take: Callable[[SearchAnswer], object]
     ) -> None:
         self._take = take
         self._candidates: list[TemplateCandidate] = []
@@ -55,11 +55,11 @@ class AnswerMaker:
         elif isinstance(item, CandidateSearch):
             self._summary = item
 
-    def all_out(self, summary: CandidateSearch, repeated: bool, entry: str) -> None:  # noqa: FBT001 - a listener
-        """Hand on the answer, and the entry of a queue that it answers.
+    def all_out(self, summary: CandidateSearch, repeated: bool) -> None:  # noqa: FBT001 - a listener
+        """Hand on the answer.
 
         *summary* is for the case that somebody's pipeline dropped it.
         """
         answer = SearchAnswer(self._summary or summary, self._candidates, self._template, repeated)
         self._candidates, self._template, self._summary = [], None, None
-        self._take(answer, entry)
+        self._take(answer)

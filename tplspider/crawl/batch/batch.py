@@ -48,7 +48,7 @@ class Unsearched:
     @property
     def label(self) -> str:
         """What it is called in a log."""
-        return f"Entry {self.line.entry}" if self.line.entry else f"Line {self.line.number}"
+        return f"Line {self.line.number}"
 
 
 class Batch:

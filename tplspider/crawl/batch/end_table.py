@@ -72,13 +72,11 @@ class End:
     total: int | None
     way_on: str  # how the rest can be done
     places: Iterable[tuple[str, str]]  # what was written, and where
-    of_queue: bool = False
 
     def table(self) -> str:
         """In words, on several lines."""
         tally = self.tally
-        what = "key page" if self.of_queue else "line"
-        head = f"{counted(tally.answered, what)} answered in {duration(self.seconds)}"
+        head = f"{counted(tally.answered, 'line')} answered in {duration(self.seconds)}"
         lines = [f"{head}, with {counted(tally.loads, 'load')}" if tally.answered else head]
         rows = [(number, what) for number, what in self._rows() if number]
         width = max((len(str(number)) for number, _ in rows), default=0)
@@ -96,8 +94,7 @@ class End:
             if outcome != BAD_INPUT:
                 yield number, f"unusable: {outcome}"
         if bad := tally.unusable[BAD_INPUT]:
-            one, more = ("entry", "entries") if self.of_queue else ("line", "lines")
-            yield bad, f"bad {one if bad == 1 else more}"
+            yield bad, "bad line" if bad == 1 else "bad lines"
         if self.before:
             yield self.before, "answered before"
         if tally.lost:
@@ -107,8 +104,7 @@ class End:
     def _rest(self) -> str:
         left = None if self.total is None else self.total - self.before - self.tally.answered
         if left is None or left <= 0:
-            whose = "queue" if self.of_queue else "list"
-            text = f"It was ended before the end of the {whose}"
+            text = "It was ended before the end of the list"
         else:
             text = f"{counted(left, 'line')} {'is' if left == 1 else 'are'} not answered"
         return f"{text}: {self.way_on}" if self.way_on else text

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from tplspider.crawl.batch.background import is_stream
+from tplspider.crawl.batch.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.batch.journal import Journal
 from tplspider.crawl.batch.journal_file import NAME
 from tplspider.crawl.config import PRIORITY, Config
-from tplspider.crawl.fleet.forgetful_journal import ForgetfulJournal
 from tplspider.crawl.outputs.confined import argument_path, is_of_scrapyd
 from tplspider.crawl.outputs.feeds import add_feeds, plan_outputs
 from tplspider.crawl.outputs.resumable import describe
@@ -47,10 +47,10 @@ class Job:
 def open_job(crawler: Crawler, spider: Spider, arguments: Arguments) -> Job:
     """Open the journal of a crawl that begins or goes on, and let Scrapy write its feeds."""
     settings = crawler.settings
-    folder = job_folder(settings, queue=arguments.queue)
+    folder = job_folder(settings)
     _keep_from_scrapy(settings)
     plan = plan_outputs(settings, arguments, spider, journal=folder and folder / NAME)
-    is_anew = arguments.queue or getattr(getattr(spider, "inputs", None), "anew", False)
+    is_anew = getattr(getattr(spider, "inputs", None), "anew", False)
     kind = ForgetfulJournal if is_anew else Journal
     journal = kind.open(folder, sync=Config.of(settings).sync)
     if folder:
@@ -65,7 +65,7 @@ def check_job(
     settings: BaseSettings, spider: Spider, arguments: Arguments, *, printed: str = ""
 ) -> None:
     """Raise ValueError, in one line, when a crawl cannot write its outputs or go on."""
-    folder = job_folder(settings, queue=arguments.queue)
+    folder = job_folder(settings)
     journal = folder and folder / NAME
     plan = plan_outputs(settings, arguments, spider, printed=printed, journal=journal)
     if folder:
@@ -80,13 +80,11 @@ def check_job(
         Journal.check(folder, _description(arguments, plan), plan.files)
 
 
-def job_folder(settings: BaseSettings, *, queue: str = "") -> Path | None:
-    """The folder that JOBDIR names; None without one. ValueError if there is a *queue* as well."""
+def job_folder(settings: BaseSettings) -> Path | None:
+    """The folder that JOBDIR names; None without one."""
     name = settings.get("JOBDIR")
     if not name or is_of_scrapyd(str(name), "jobs_dir"):
         return None
-    if queue:
-        raise ValueError(f"queue={queue!r} with JOBDIR: what is done, the queue itself knows")
     config = Config.of(settings)
     label = f"JOBDIR={str(name)!r}"
     return argument_path(label, str(name), confine=config.confine, folder=config.feeds_dir)

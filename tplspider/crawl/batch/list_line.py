@@ -34,7 +34,6 @@ class ListLine:
     fault: str = ""
     text: str = ""  # for messages
     mark: bytes = b""  # tells on another day whether the line is still the same
-    entry: str = ""  # of a queue: its id there
 
     def to_json(self) -> str:
         """The line as text, to be kept somewhere."""

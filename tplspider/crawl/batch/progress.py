@@ -55,7 +55,7 @@ class BatchProgress:
 
     def spider_opened(self, spider: TemplateCandidatesSpider) -> None:
         batch = spider.searches.batch
-        if batch is None or not (spider.arguments.urls or spider.arguments.queue):
+        if batch is None or not spider.arguments.urls:
             return
         crawler, report = self.crawler, _Report(self.crawler, spider, batch)
         for handler, signal in (
@@ -122,7 +122,6 @@ class _Report:
             self._total,
             _way_on(self._spider.searches),
             places,
-            of_queue=bool(self._spider.arguments.queue),
         )
         table = harmless(end.table())
         if self._terminal:
@@ -199,8 +198,6 @@ def _way_on(searches: Searches) -> str:
     """What to tell somebody who wants the rest of a list."""
     if searches.is_stuck:
         return ""
-    if searches.fleet:
-        return "other workers go on with it"
     if searches.can_go_on:
         return "the same command goes on there"
     return "with -s JOBDIR=FOLDER from the start, the same command could go on there"

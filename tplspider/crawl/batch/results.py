@@ -44,8 +44,8 @@ class ResultDesk:
 
     So the rows of one search stand together in a feed, and between two searches nothing is half
     written: what the journal is told then holds. *settled* is called when a search is done with.
-    A *listener* is called with each summary whose items are out (all since the last call), whether
-    the search was made before, for another line, and the entry of a queue that it answers.
+    A *listener* is called with each summary whose items are out (all since the last call), and
+    with whether the search was made before, for another line.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ResultDesk:
         self._pages = pages
         self._journal = journal
         self._settled = settled
-        self.listener: Callable[[CandidateSearch, bool, str], object] | None = None
+        self.listener: Callable[[CandidateSearch, bool], object] | None = None
         self._is_closed = False
         self._is_broken = False
         self.undone = 0  # searches, and lines, that are left to another start
@@ -137,7 +137,7 @@ class ResultDesk:
         elif end:
             self._commit([(page.line, page.mark)] if page.line else [], end, with_search=True)
             tally.take(end)
-            self._tell(_of_line(end, page), page.entry)
+            self._tell(_of_line(end, page))
         if end is None:
             count_lost(self._crawler)
         tally.spoilt.discard(page.search_id)
@@ -154,7 +154,7 @@ class ResultDesk:
             if await self._is_out(_of_line(end, page)):
                 self._commit([(page.line or 0, page.mark)], end, with_search=False)
                 tally_of(self._crawler).take(end, again=True)
-                self._tell(_of_line(end, page), page.entry, repeated=True)
+                self._tell(_of_line(end, page), repeated=True)
 
     async def answer_unsearched(self, line: Unsearched) -> None:
         """Answer a line that cannot be searched."""
@@ -172,7 +172,7 @@ class ResultDesk:
                 lines = [(line.line.number, line.line.mark)]
                 self._commit(lines, end, with_search=bool(line.search_id))
                 tally_of(self._crawler).take(end)
-                self._tell(end, line.line.entry)
+                self._tell(end)
 
     async def _is_out(self, end: CandidateSearch) -> bool:
         """Give a summary that no callback gives; whether it may be called done."""
@@ -185,11 +185,11 @@ class ResultDesk:
             return False
         return True
 
-    def _tell(self, end: CandidateSearch, entry: str, *, repeated: bool = False) -> None:
+    def _tell(self, end: CandidateSearch, *, repeated: bool = False) -> None:
         if self.listener is None:
             return
         try:
-            self.listener(end, repeated, entry)
+            self.listener(end, repeated)
         except Exception:  # somebody's: the others go on
             logger.exception("The answer to %s could not be taken", end.requested_url)
             count_lost(self._crawler)

@@ -55,7 +55,7 @@ def search_many(
     ):
         why = "inputs: expected an iterable of addresses, or of mappings with a 'url'"
         raise ValueError(why)  # noqa: TRY004 - like all that is wrong here
-    for name in ("url", "urls", "column", "queue", "forever"):
+    for name in ("url", "urls", "column"):
         if name in arguments:
             raise ValueError(f"{name}: the key pages are given as inputs")
     crawl = _Crawl(inputs, _settings(settings), arguments)

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tplspider.crawl.arguments import Arguments
     from tplspider.crawl.batch.job import Job
     from tplspider.crawl.batch.results import Item
-    from tplspider.crawl.fleet.worker import FleetWorker
     from tplspider.crawl.key_page import KeyPage
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
@@ -54,14 +53,9 @@ class Searches:
     """
 
     def __init__(
-        self,
-        spider: TemplateCandidatesSpider,
-        job: Job,
-        batch: Batch | None = None,
-        fleet: FleetWorker | None = None,
+        self, spider: TemplateCandidatesSpider, job: Job, batch: Batch | None = None
     ) -> None:
         self.batch = batch
-        self.fleet = fleet  # if the key pages come from a queue
         self.is_unwanted = False  # nobody is there any more to take answers
         self.is_stuck = False  # the same command would fail as well
         self.job = job
@@ -71,11 +65,8 @@ class Searches:
         settings = spider.crawler.settings
         self._limits = search_limits(settings, for_template=spider.page_output.wants_template)
         self._desk = ResultDesk(spider.crawler, spider.page_output, job.journal, self.settle)
-        if fleet:
-            fleet.searches = self
-            AnswerMaker(spider.crawler, self._desk, fleet.take_answer)
-        elif take := spider.take_answer:
-            AnswerMaker(spider.crawler, self._desk, lambda answer, _: take(answer))
+        if take := spider.take_answer:
+            AnswerMaker(spider.crawler, self._desk, take)
         if job.plan.report:
             # Here and not above: the engine that writes it is not imported for those who want none.
             from tplspider.crawl.reports import Reports
@@ -93,15 +84,9 @@ class Searches:
         arguments, config = spider.arguments, Config.from_crawler(crawler)
         if arguments.url and not job.can_go_on:
             return cls(spider, job)
-        admission, look_ahead, fleet = Admission(config.searches), LOOK_AHEAD, None
+        admission, look_ahead = Admission(config.searches), LOOK_AHEAD
         lines: Iterable[ListLine] | AsyncIterable[ListLine | Unsearched]
-        if arguments.queue:
-            # Here and not above: not imported for those who have none.
-            from tplspider.crawl.fleet.worker import FleetWorker
-
-            lines = fleet = FleetWorker(crawler, arguments)
-            fleet.admission = admission = Admission(config.searches, untaken=fleet.untaken)
-        elif inputs := spider.inputs:
+        if inputs := spider.inputs:
             lines = inputs
             admission = Admission(config.searches, untaken=inputs.untaken)
             inputs.taken = admission.wake
@@ -121,12 +106,12 @@ class Searches:
                 logger.warning("Nothing is kept: give -O FILE for candidates, or -a summary=FILE")
         _make_room(crawler.settings, config.searches * config.in_flight)
         batch = Batch(lines, arguments.options, job.journal, admission, look_ahead=look_ahead)
-        return cls(spider, job, batch, fleet)
+        return cls(spider, job, batch)
 
     @property
     def can_go_on(self) -> bool:
         """Whether what is not done when the crawl is ended can be done another time."""
-        return self.job.can_go_on or self.is_unwanted or self.fleet is not None
+        return self.job.can_go_on or self.is_unwanted
 
     @property
     def is_busy(self) -> bool:
@@ -160,7 +145,7 @@ class Searches:
         pages = self.batch.key_pages(self._desk.answer_again, self._desk.answer_unsearched)
         try:
             await self._check_list()
-            tally_of(crawler).has_begun = self.fleet is not None
+            tally_of(crawler).has_begun = False
             async for page in pages:
                 tally_of(crawler).has_begun = True
                 yield self.open(page)
@@ -170,8 +155,7 @@ class Searches:
             count_lost(crawler)
             close_spider(crawler, JOURNAL_FAULT)
             return
-        is_at_end = self.fleet is None or self.fleet.is_done
-        tally_of(crawler).is_finished = is_at_end and not self._desk.undone
+        tally_of(crawler).is_finished = not self._desk.undone
         if not self.batch.has_lines and self._spider.arguments.urls:
             logger.error("urls=%r: no address in it", self._spider.arguments.urls)
             count_lost(crawler)
@@ -202,8 +186,6 @@ class Searches:
             self.batch.left(session.search_id)
         else:
             tally_of(self._spider.crawler).is_finished = True
-        if self.fleet:
-            self.fleet.settled(session)
         self._spider.crawler.signals.send_catch_log(
             signals.search_settled, spider=self._spider, session=session
         )
@@ -217,12 +199,6 @@ class Searches:
         self._spider.page_output.drop(session)
         self.settle(session)
 
-    def end(self) -> None:
-        """Somebody ends the crawl: no search begins any more."""
-        if self.fleet:
-            self.fleet.end()
-            tally_of(self._spider.crawler).is_finished |= self.fleet.is_done
-
     async def close(self) -> None:
         """Nobody is to blame for this end; another crawl may have the journal."""
         self._desk.close()
@@ -231,8 +207,6 @@ class Searches:
         with suppress(JournalError):
             self.job.journal.forget_begun()
         self.job.journal.close()
-        if self.fleet:
-            await self.fleet.close()
 
 
 def _one_line(arguments: Arguments, requested_url: str) -> ListLine:

@@ -1,4 +1,4 @@
-"""The journal of a worker: what is done, the queue knows, and nobody else has to."""
+"""The journal of searches that are made again whenever somebody asks for them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 class ForgetfulJournal(Journal):
-    """A temporary journal that remembers no answers: a worker may run for months.
+    """A temporary journal that remembers no answers, for the page of ``scrapy ui``.
 
-    The same key page may be in the queue again, for another attempt say, and is searched again.
-    So it is for the page of ``scrapy ui``, where the same search again is a new run.
+    There, the same search again is a new run.
     """
 
     def is_done(self, line: int, mark: bytes) -> bool:  # noqa: ARG002 - as in a journal

@@ -1,1 +1,0 @@
-"""Many workers, one queue of key pages: a stream in Redis, and leases for the hosts asked."""
