@@ -371,20 +371,20 @@ def page_fault(page: WebPage) -> str:
         return BAD_RESPONSE
     if not page.is_html or _is_other_file(page):
         return NOT_HTML
-    if is_too_large(page.body):
-        return TOO_LARGE
     try:
-        page.text  # noqa: B018 - decodes the body
+        text = page.text
     except (LookupError, UnicodeError):
         return BAD_RESPONSE
+    if is_too_large(text):
+        return TOO_LARGE
     if page.headers.get("content-encoding") and not is_text(page.body[:SNIFFED]):
         return BAD_RESPONSE  # packed in a way that nobody here can unpack
     return ""
 
 
-def is_too_large(body: bytes) -> bool:
+def is_too_large(html: str) -> bool:
     """Whether reading the tree of a page would take minutes, or hundreds of megabytes."""
-    return body.count(b"<") + body.count(b"=") > _MAX_TAGS or is_too_costly(body)
+    return html.count("<") + html.count("=") > _MAX_TAGS or is_too_costly(html)
 
 
 def _is_other_file(page: WebPage) -> bool:
