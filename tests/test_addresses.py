@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from urllib.parse import urljoin
 
 import pytest
@@ -9,7 +10,7 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from tests.literal import clean, without_user
 from tplspider.web import addresses
-from tplspider.web.addresses import Resolver, clean_href, identity
+from tplspider.web.addresses import LONGEST_BASE, Resolver, clean_href, identity
 
 # Pieces that addresses are made of, plain ones and all that the fast path must not misjudge.
 HOSTS = st.sampled_from(
@@ -60,6 +61,8 @@ SEGMENTS = st.sampled_from(
 )
 QUERIES = st.sampled_from(
     [
+        *("?c&b&a", "?b&a=1&a", "?a=&a&a=0", "?a&&b", "?&a", "?a&", "?=", "?a=b=c&a", "?_&.&-&A"),
+        *("?b.c&b-c&b&b_c=1", "?a;b&c", "?a/b&c", "?%61&a", "?a+&a"),
         "",
         "?",
         "?a=1",
@@ -110,6 +113,8 @@ def test_identity_is_the_canonical_form(url: str) -> None:
 @example(base="http://example.org/a/b/c.html", href="../../../x")
 @example(base="http://example.org/a/b/c.html", href="..")
 @example(base="http://example.org/a/b/c.html?x=/y/z", href="d?b=2&a=1")
+@example(base="http://example.org/a/b/c.html?x=/y/z", href="?b&a")
+@example(base="http://example.org/", href="../../x?b&a")
 def test_addresses_are_resolved_as_urljoin_does(base: str, href: str) -> None:
     try:
         expected = safe_url_string(without_user(urljoin(base, clean(href))).partition("#")[0])
@@ -234,3 +239,41 @@ def test_joined_addresses_are_those_of_urljoin(path: str) -> None:
         assert joined.removesuffix("/") == expected.removesuffix("/")
     else:
         assert joined.rstrip("?") == expected.rstrip("?")
+
+
+def test_queries_without_values_are_read_at_a_glance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be a quarter of a million on a page: the slow ways are not taken."""
+    monkeypatch.delattr(addresses, "canonicalize_url")
+    monkeypatch.delattr(addresses, "urljoin")
+    resolver = Resolver("http://example.org/dir/index.html?x")
+    for href, start in (("?c&b=1&a", "index.html"), ("x?c&b=1&a", "x"), ("../?c&b=1&a", "../")):
+        path = {"../": "/"}.get(start, f"/dir/{start}")
+        expected = f"http://example.org{path}?c&b=1&a", f"http://example.org{path}?a=&b=1&c="
+        assert resolver.resolve(href) == expected
+
+
+@pytest.mark.parametrize("ups", [0, 1, 2, 3, 4, 9, 50_000])
+def test_a_long_way_up(ups: int) -> None:
+    base = "http://example.org/" + "x/" * 3
+    resolved = Resolver(base).resolve("../" * ups + "y")
+    assert resolved is not None
+    assert resolved[0] == "http://example.org/" + "x/" * max(0, 3 - ups) + "y"
+
+
+def test_a_long_base_takes_no_more_room_than_itself() -> None:
+    size = 100_000
+    tracemalloc.start()
+    try:
+        resolver = Resolver("http://example.org/" + "x/" * (size // 2))
+        assert resolver.resolve("../" * 10 + "y")
+        assert tracemalloc.get_traced_memory()[1] < 30 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_base_is_longer_than_an_address_can_be() -> None:
+    """All links of a page would be as long, and there may be many."""
+    page = Resolver("http://example.org/dir/")
+    longest = "http://example.org/" + "x" * (LONGEST_BASE - 19)
+    assert page.moved_to(longest).base == longest
+    assert page.moved_to(longest + "x") is page

@@ -31,7 +31,7 @@ session = search_pages(site, site.url + "/docs/guide/four.html", SearchOptions(s
 pages = [site.load(url) for url in (session.key_url, *session.summary.members)]
 key, *others = [PageSource(page.url, page.text) for page in pages]
 print(session.summary.complete, bool(extract_template(key, others)))
-print([name for name in ("scrapy", "twisted", "parsel", "itemadapter") if name in sys.modules])
+print([name for name in ("scrapy", "twisted", "itemadapter") if name in sys.modules])
 """
 
 
@@ -54,12 +54,12 @@ def parts(found: Distribution) -> Iterator[Path]:
 
 @pytest.mark.crawl
 def test_the_algorithms_work_without_scrapy(tmp_path: Path) -> None:
-    """In an environment of lxml, w3lib, tldextract and our wheel, a folder is searched."""
+    """In an environment of lxml, parsel, w3lib, tldextract and our wheel, a folder is searched."""
     wheel = build(clone_of_the_project(tmp_path / "clone"), tmp_path / "dist", "--wheel")
     venv.create(tmp_path / "venv", with_pip=False)
     (site_packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     known: dict[str, Distribution] = {}
-    for name in ("lxml", "w3lib", "tldextract"):
+    for name in ("lxml", "parsel", "w3lib", "tldextract"):
         needed(name, known)
     for part in {part for found in known.values() for part in parts(found)}:
         (site_packages / part.name).symlink_to(part)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from scrapy.http import Headers, HtmlResponse, TextResponse
 from scrapy.responsetypes import responsetypes
 
-from tplspider.web.page import WebPage
+from tests.support.growth import best_time
+from tplspider.crawl.responses import web_page
+from tplspider.web.page import WebPage, page_fault
 
 TYPES = st.sampled_from(
     [
@@ -120,3 +122,41 @@ def test_endings_are_those_of_scrapy() -> None:
         # One that tells nothing leaves it to the first bytes.
         known = issubclass(theirs, TextResponse)
         assert WebPage(f"http://example.org/a{ending}", b"<html>").is_html == (html or not known)
+
+
+UNKNOWN = [
+    *("punycode", "idna", "unicode_escape", "raw_unicode_escape", "utf-7", "zlib", "base64", "hex"),
+    *("undefined", "rot13", "quopri", "uu", "bz2", "cp037", "hz", "palmos", "nonsense"),
+]
+
+
+@pytest.mark.parametrize("encoding", UNKNOWN)
+@pytest.mark.parametrize("in_header", [True, False])
+def test_what_browsers_do_not_know_is_no_declaration(encoding: str, *, in_header: bool) -> None:
+    headers = {"content-type": "text/html" + (f"; charset={encoding}" if in_header else "")}
+    start = b"" if in_header else f"<meta charset={encoding}>".encode()
+    body = start + "Übergrößenträger-9".encode()
+    page = WebPage("http://x/", body, headers=headers)
+    assert (page.encoding, page.text) == ("utf-8", body.decode())
+    assert web_page(HtmlResponse("http://x/", headers=headers, body=body)).text == page.text
+    assert page_fault(page) == ""
+
+
+def test_what_is_said_in_the_page_counts_where_the_header_says_nothing_known() -> None:
+    headers = {"content-type": "text/html; charset=punycode"}
+    page = WebPage("http://x/", b"<meta charset=windows-1251>\xcf\xf0", headers=headers)
+    assert (page.encoding, page.text[-2:]) == ("cp1251", "Пр")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "Windows-1251", "utf8", "shift_jis", "cp437"])
+def test_an_encoding_that_is_given_is_not_asked_for_its_fame(encoding: str) -> None:
+    page = WebPage("http://x/", "abc".encode(encoding), given_encoding=encoding)
+    assert (page.encoding, page.text) == (encoding, "abc")
+
+
+def test_decoding_grows_with_the_page() -> None:
+    def decode(size: int) -> None:
+        body = b"<p>" + b"punycode-" * size
+        WebPage("http://x/", body, headers={"content-type": "text/html; charset=punycode"}).text  # noqa: B018
+
+    assert best_time(lambda: decode(400_000)) < 3 * best_time(lambda: decode(200_000))

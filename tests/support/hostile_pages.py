@@ -94,10 +94,11 @@ CHARSETS = [
     Trap("/shift-jis-undeclared.html", "page", text(JAPANESE[::-1], "shift_jis")),
     Trap("/charset-lies.html", "duplicate-of /japanese.html", text(JAPANESE, "utf-8", "us-ascii")),
     Trap("/charset-unknown.html", "page", text("Unknown", "utf-8", "x-unknown")),
-    # Python knows these names, but not as character sets, or not for reading text.
-    Trap("/charset-zlib.html", "bad-response", text("zlib", "utf-8", "zlib")),
-    Trap("/charset-undefined.html", "bad-response", text("undefined", "utf-8", "undefined")),
-    Trap("/charset-idna.html", "bad-response", text("idna " * 99, "utf-8", "idna")),
+    # Python knows these names, but browsers do not: it is as if there were none.
+    Trap("/charset-zlib.html", "page", text("zlib", "utf-8", "zlib")),
+    Trap("/charset-undefined.html", "page", text("undefined", "utf-8", "undefined")),
+    Trap("/charset-idna.html", "page", text("idna " * 99, "utf-8", "idna")),
+    Trap("/charset-punycode.html", "page", text("punycode-" * 50_000, "utf-8", "punycode")),
     Trap("/bytes.html", "page", body(bytes(range(256)) * 99)),
     Trap("/nul.html", "page", body(html("A\0B\0C"))),
     Trap("/only-nul.html", "page", body(bytes(99))),

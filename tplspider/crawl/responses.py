@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from tplspider.web.page import WebPage
+from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -27,6 +27,8 @@ def web_page(response: Response) -> WebPage:
         response.body,
         response.status,
         headers,
-        given_encoding=response.encoding if isinstance(response, HtmlResponse) else "",
+        given_encoding=known_encoding(response.encoding)
+        if isinstance(response, HtmlResponse)
+        else "",
         given_html=is_html,
     )

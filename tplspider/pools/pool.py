@@ -144,7 +144,7 @@ class PooledPage:
             None,
             taken=time() if taken is None else taken,
             size=len(text),
-            is_too_large=is_too_large(text),
+            is_too_large=is_too_large(html),
             _text=text,
         )
 

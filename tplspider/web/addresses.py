@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_HOST = 253  # of a name in the DNS
+LONGEST_BASE = 2048  # characters of a base, which every link of a page may be put behind
 
 _SCHEME = frozenset(ascii_letters + digits + "+-.")
 
@@ -121,7 +122,8 @@ def _host_and_port(authority: str) -> tuple[str, str]:
 
 # Most addresses are canonical as they stand, and seeing that with a regular expression is some ten
 # times cheaper than urljoin and canonicalize_url. Tests hold both ways to the same identities.
-_QUERY = r"\?[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*(?:&[A-Za-z0-9_.-]+=[A-Za-z0-9_.-]*)*"
+_PAIR = r"[A-Za-z0-9_.-]++(?:=[A-Za-z0-9_.-]*+)?+"
+_QUERY = rf"\?{_PAIR}(?:&{_PAIR})*+"
 _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9][0-9]{0,3}|:[1-5][0-9]{4})?"
 _PLAIN = re.compile(rf"({_ORIGIN})(/[A-Za-z0-9_~./-]*)({_QUERY})?")
 # Others are canonical, too, though links to them are not as simple to resolve.
@@ -132,7 +134,7 @@ _CANONICAL = re.compile(rf"{_ORIGIN}/{_KEPT}(?:{_ESCAPE}{_KEPT})*+")
 _SIMPLE = re.compile(
     r"https?://[a-z0-9][a-z0-9.-]{0,251}+(?<=[a-z0-9])/(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*+/?+)*+"
 )
-_PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?")
+_PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?|{_QUERY}")
 
 _ROOTED = re.compile(r"/(?!/)(?:[^\t\n\r\\/.]|/(?![./])|(?<!/)\.)*")
 
@@ -207,12 +209,10 @@ class Resolver:
         self.encoding = "utf-8" if encoding.lower().startswith("utf") else encoding
         self.longest = longest
         self.may_hold = may_hold
-        self._origin = ""
-        self._directories: list[str] = []  # that of the base, its parent, ... up to the root
+        self._origin = self._path = self._directory = ""
         if (plain := _PLAIN.fullmatch(base.partition("?")[0])) and _is_plain(plain[0]):
-            self._origin = plain[1]
-            names = plain[2].split("/")[:-1]
-            self._directories = ["/".join(names[:k]) + "/" for k in range(len(names), 0, -1)]
+            self._origin, self._path = plain[1], plain[2]
+            self._directory = self._path[: self._path.rfind("/") + 1]
 
     @property
     def is_plain(self) -> bool:
@@ -275,7 +275,8 @@ class Resolver:
                 url = address[0] if address else urljoin(self.base, without_user(base))
         except ValueError:
             return self
-        return Resolver(url, self.encoding, self.longest, self.may_hold)
+        is_bad = len(url) > LONGEST_BASE
+        return self if is_bad else Resolver(url, self.encoding, self.longest, self.may_hold)
 
     def _resolve_plain(self, href: str) -> str | None:
         """The common cases, put together without urljoin; None for all others."""
@@ -285,12 +286,17 @@ class Resolver:
             return None
         if href[0] == "/":
             path = href
+        elif href[0] == "?":
+            path = self._path + href
         else:
             name = href.lstrip("./")
             ups, rest = divmod(len(href) - len(name), 3)
             if rest or not href.startswith("../" * ups):
                 return None
-            path = self._directories[min(ups, len(self._directories) - 1)] + name
+            end = len(self._directory)
+            for _ in range(ups):
+                end = max(1, self._directory.rfind("/", 0, end - 1) + 1)
+            path = self._directory[:end] + name
         return None if "//" in path or "/." in path else self._origin + path
 
     def _put_behind(self, href: str) -> str:
@@ -306,7 +312,7 @@ class Resolver:
             return self._origin + href
         if not href or href.startswith((".", "?")) or ":" in href:
             return ""
-        return self._origin + self._directories[0] + href
+        return self._origin + self._directory + href
 
     def _is_too_long(self, url: str) -> bool:
         return 0 < self.longest < len(url)
@@ -336,11 +342,11 @@ def _is_plain(url: str) -> bool:
 
 
 def _with_sorted_query(plain: str) -> str:
-    if "&" not in plain:
+    address, mark, query = plain.partition("?")
+    if "&" not in query and ("=" in query or not mark):
         return plain
-    address, _, query = plain.partition("?")
     pairs = sorted(pair.partition("=") for pair in query.split("&"))
-    return f"{address}?{'&'.join(map(''.join, pairs))}"
+    return f"{address}?{'&'.join(f'{name}={value}' for name, _, value in pairs)}"
 
 
 SCOPES = ("host", "domain")

@@ -23,6 +23,7 @@ from w3lib.encoding import (
     http_content_type_encoding,
     read_bom,
     resolve_encoding,
+    to_unicode,
 )
 
 from tplspider.web.addresses import Address, Site, identity
@@ -58,6 +59,14 @@ _TEXT_ENDINGS = (
 )
 SNIFFED = 5000  # bytes that tell what a page without a type is
 _WESTERN = frozenset({"iso8859-1", "iso8859-15", "cp1252", "ascii"})
+# What the labels of the Encoding Standard stand for, by w3lib's names, and UTF-32. Others that
+# Python knows, browsers do not; some are no character sets, and some take minutes.
+_BROWSER_ENCODINGS = frozenset(
+    "big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp874 cp932"
+    " cp949 euc_jp gb18030 iso2022_jp iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16"
+    " iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 koi8-r koi8-u"
+    " mac-cyrillic mac-roman utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-8".split()
+)
 _BINARY = frozenset(range(32)) - frozenset(b"\0\t\n\r")
 
 
@@ -103,8 +112,9 @@ class WebPage:
     def encoding(self) -> str:
         """The encoding that it declares, or that it seems to have.
 
-        One departure from Scrapy: a page that declares a Western encoding of single bytes and is
-        valid UTF-8, beyond ASCII, is UTF-8. Nobody writes that by chance.
+        Two departures from Scrapy. A page that declares a Western encoding of single bytes and is
+        valid UTF-8, beyond ASCII, is UTF-8: nobody writes that by chance. And what browsers do not
+        know is not a declaration.
         """
         encoding = self._declared_encoding
         if _codec_name(encoding) in _WESTERN and _is_utf8_beyond_ascii(self.body):
@@ -116,8 +126,8 @@ class WebPage:
         return (
             self.given_encoding
             or read_bom(self.body)[0]
-            or http_content_type_encoding(self._content_type)
-            or html_body_declared_encoding(self.body)
+            or known_encoding(http_content_type_encoding(self._content_type))
+            or known_encoding(html_body_declared_encoding(self.body))
             or self._guessed[0]
         )
 
@@ -131,9 +141,8 @@ class WebPage:
 
     @cached_property
     def _guessed(self) -> tuple[str, str]:
-        return html_to_unicode(
-            self._content_type, self.body, auto_detect_fun=_guess, default_encoding="ascii"
-        )
+        encoding = _guess(self.body) or "ascii"
+        return encoding, to_unicode(self.body, encoding)
 
     @property
     def _content_type(self) -> str:
@@ -148,6 +157,11 @@ class WebPage:
             names = [part.split("=")[1].strip("\"'") for part in parts if "=" in part]
             kind = _kind_of_file(names[0]) if names else ""
         return kind
+
+
+def known_encoding(encoding: str | None) -> str:
+    """An encoding that browsers know; else '', as if none was declared."""
+    return encoding if encoding and resolve_encoding(encoding) in _BROWSER_ENCODINGS else ""
 
 
 def _codec_name(encoding: str) -> str:
@@ -371,20 +385,20 @@ def page_fault(page: WebPage) -> str:
         return BAD_RESPONSE
     if not page.is_html or _is_other_file(page):
         return NOT_HTML
-    if is_too_large(page.body):
-        return TOO_LARGE
     try:
-        page.text  # noqa: B018 - decodes the body
+        text = page.text
     except (LookupError, UnicodeError):
         return BAD_RESPONSE
+    if is_too_large(text):
+        return TOO_LARGE
     if page.headers.get("content-encoding") and not is_text(page.body[:SNIFFED]):
         return BAD_RESPONSE  # packed in a way that nobody here can unpack
     return ""
 
 
-def is_too_large(body: bytes) -> bool:
+def is_too_large(html: str) -> bool:
     """Whether reading the tree of a page would take minutes, or hundreds of megabytes."""
-    return body.count(b"<") + body.count(b"=") > _MAX_TAGS or is_too_costly(body)
+    return html.count("<") + html.count("=") > _MAX_TAGS or is_too_costly(html)
 
 
 def _is_other_file(page: WebPage) -> bool:

@@ -27,7 +27,7 @@ from tplspider.crawl.scrapy_private import download_without_pause
 from tplspider.crawl.ticket import META_KEY, PART_KEY, Ticket, ticket_of
 from tplspider.crawl.warc.recorder import CrawlArchive
 from tplspider.web.html import find_all, visible_text
-from tplspider.web.page import fingerprint, page_fault
+from tplspider.web.page import fingerprint, known_encoding, page_fault
 
 if TYPE_CHECKING:
     from typing import Self
@@ -91,8 +91,10 @@ class BrowserMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         # Requests without a callback are those of other components: robots.txt, subresources.
         ticket = ticket_of(request)
-        if not ticket or request.callback is NO_CALLBACK or page_fault(web_page(response)):
+        if not ticket or request.callback is NO_CALLBACK or page_fault(page := web_page(response)):
             return response
+        if isinstance(response, HtmlResponse) and not known_encoding(response.encoding):
+            response = response.replace(encoding=page.encoding)
         if not isinstance(response, HtmlResponse) or not _SCRIPT.search(response.text):
             return response
         try:
