@@ -24,6 +24,8 @@ WARNINGS = re.compile(
 )
 STATS = re.compile(r"'(?:tplspider/|finish_reason)[^\n]*", re.MULTILINE)
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[", re.MULTILINE)
+# How far it is, told from time to time: a slow machine tells it more often.
+PROGRESS = re.compile(r"\d+ of \d+ .*/s\b")
 # What depends on the order in which pages arrive, where several are in flight; no answer does.
 BY_ARRIVAL = ("wasted", "shared")
 
@@ -76,7 +78,7 @@ def told(
     stats = "\n".join(line.rstrip("},") for line in STATS.findall(dump))
     lines = [*ours.findall(done.stderr), *others]
     if not LOGGED.search(log):  # lines for people alone
-        lines = done.stderr.splitlines()
+        lines = [line for line in done.stderr.splitlines() if not PROGRESS.search(line)]
     return {
         f"{name}log": normal("\n".join(lines), checkout, folder),
         f"{name}stats": normal(stats, checkout, folder),
