@@ -11,6 +11,8 @@ from scrapy.utils.test import get_crawler
 from tplspider.crawl.redirects import SiteRedirectMiddleware
 from tplspider.crawl.ticket import META_KEY, Ticket
 from tplspider.search.session import SearchSession
+from tplspider.web.page import WebPage
+from tplspider.web.redirects import clean_location, redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,3 +197,26 @@ def test_the_key_page_may_redirect_anywhere(
     done = crawl(server.url + "/start")
     assert done.summary["key_url"] == key
     assert done.summary["complete"]
+
+
+BAD_HOSTS = ["a%00b.example", "127.0.0.1%00", "a%20b", "a<b", "a%2Fb", "a%25b"]
+
+
+@pytest.mark.parametrize("host", BAD_HOSTS)
+def test_a_host_that_no_address_can_have(host: str) -> None:
+    with pytest.raises(ValueError, match="forbidden"):
+        clean_location(f"http://{host}/")
+    body = f'<meta http-equiv="refresh" content="0; url=http://{host}/">'.encode()
+    assert redirect_target(WebPage("http://example.org/", body, given_html=True)) is None
+    assert clean_location("http://ex%61mple.org/%00") == "http://ex%61mple.org/%00"
+
+
+def test_a_key_page_that_redirects_to_no_host(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    outcomes = []
+    for target in (f"http://{BAD_HOSTS[0]}/", "http://[::1/"):
+        done = crawl(serve("hooks", {"/": to(target)}).url + "/")
+        outcomes.append(done.summary["key_outcome"])
+        assert "Traceback" not in done.log
+    assert outcomes == ["offsite-redirect"] * 2

@@ -9,7 +9,7 @@ from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
 from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, SubdigraphSearch, Visit
 from tplspider.search.sort_links import HyperlinkDistances
 from tplspider.search.witness import witness_link
-from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint
+from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint, top_level
 from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT, WebPage
 from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
@@ -44,6 +44,10 @@ _ONE_PAGE = (
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 EMPTY_ANSWER = "the answer is empty"
 _HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_TOO_DEEP = (
+    "the key page has elements inside elements, more than 2,000 deep: what follows was not read"
+)
+_DEEPEST = 2048  # levels of elements: libxml2's own bound
 _NOBODY_THERE = (CONNECTION, DNS, TIMEOUT, NOT_ARCHIVED)
 _WANTED = 3  # pages, of which each is confirmed by others
 
@@ -66,7 +70,16 @@ def key_page_hint(
     return joined(
         "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
         "" if runs_scripts else script_menu_hint(root, links),
+        _TOO_DEEP if _is_cut_short(root) else "",
     )
+
+
+def _is_cut_short(root: Element) -> bool:
+    """Whether the parser has stopped at its last element, which has too many above it."""
+    last, depth = top_level(root)[-1], 1
+    while len(last):
+        last, depth = last[-1], depth + 1
+    return depth >= _DEEPEST
 
 
 def key_page_fault_hint(page: WebPage, fault: str) -> str:
@@ -181,9 +194,9 @@ def candidates(
                 link=visit.link.url,
                 rank=visit.rank,
                 h_distance=distances.to(visit.link.identity),
-                anchor_text=visit.link.anchor_text,
-                dom_path=visit.link.dom_path,
-                title=visit.page.title,
+                anchor_text=visit.link.anchor_text[:LONGEST],
+                dom_path=_short_path(visit.link),
+                title=visit.page.title[:LONGEST],
                 requested_size=search.size,
                 cs_size=len(search.members),
                 complete=search.complete,
@@ -241,7 +254,6 @@ def _explored_link(
     link, page = visit.link, visit.page
     # A page may nest its links, each with all the words of the next: rows are kept short.
     words = link.anchor_text[:LONGEST] if isinstance(link, Link) else ""
-    path = link.dom_path if isinstance(link, Link) else ""
     return {
         "rank": visit.rank,
         "link": link.url,
@@ -251,11 +263,17 @@ def _explored_link(
         "missing": [list(pair) for pair in islice(search.missing_links(visit), MOST_MISSING)],
         "title": page.title[:LONGEST] if page else "",
         "anchor_text": words,
-        "dom_path": path if len(path) <= LONGEST else "",
+        "dom_path": _short_path(link) if isinstance(link, Link) else "",
         "h_distance": distances.to(link.identity),
         "similarity": similarity(search.key_page, page) if page else None,
         "links_to": search.links_from(visit),
     }
+
+
+def _short_path(link: Link) -> str:
+    """Where a link stands, unless that is too long to tell: a part of a path leads elsewhere."""
+    path = link.dom_path
+    return path if len(path) <= LONGEST else ""
 
 
 def unanswered(

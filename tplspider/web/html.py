@@ -176,15 +176,7 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
 
 def folded(texts: list[str]) -> list[str]:
     """These texts with every run of white space folded into one space."""
-    # As fold does, but there may be tens of thousands.
-    return [
-        ""
-        if not text or text.isspace()
-        else bare
-        if (bare := text.strip()).isprintable() and "  " not in bare
-        else " ".join(bare.split())
-        for text in texts
-    ]
+    return [*map(fold, texts)]
 
 
 def kept_tags(tags: Iterable[Any]) -> list[bool]:
@@ -328,10 +320,13 @@ def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] 
 
 def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
-    page = Resolver(url, encoding, longest, site.may_hold)
-    bases = (element.get("href") for element in find_all(root, "base"))
-    base = next((href for href in bases if href is not None), "")
+    page, base = Resolver(url, encoding, longest, site.may_hold), _base(root)
     return page.moved_to(base) if base else page
+
+
+def _base(root: Element) -> str:
+    bases = (element.get("href") for element in find_all(root, "base"))
+    return next((href for href in bases if href is not None), "")
 
 
 def _is_ignored(url: str) -> bool:
@@ -360,11 +355,8 @@ class Targets:
     """Where the addresses that a page has lead; *known* is what was found out for other pages."""
 
     def __init__(self, root: Element, url: str, known: Addresses | None = None) -> None:
-        self.resolver = Resolver(url)
-        bases = (element.get("href") for element in find_all(root, "base"))
-        base = next((href for href in bases if href is not None), "")
-        if base:
-            self.resolver = self.resolver.moved_to(base)
+        page, base = Resolver(url), _base(root)
+        self.resolver = page.moved_to(base) if base else page
         self.is_plain = self.resolver.is_plain and not base
         self._known = {} if known is None else known
         self._directory = _directory(self.resolver.base)
@@ -459,10 +451,7 @@ _ELSEWHERE, _ITSELF, _FILE, _OTHER = (
 def no_links_hint(
     root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
 ) -> str:
-    """What to tell the user of a key page for which getLinks gives nothing.
-
-    *longest* is that of :func:`~tplspider.web.html.get_links`.
-    """
+    """What to tell the user of a key page for which getLinks gives nothing; *longest* is its."""
     resolver = page_resolver(root, url, site, encoding, longest)
     domain = registered_domain(urlsplit(identity(url)).hostname or "")
     kinds = Counter[str]()

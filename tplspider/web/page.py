@@ -6,7 +6,6 @@ crawl. Tests hold it to Scrapy's own classes.
 
 from __future__ import annotations
 
-import codecs
 from array import array
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -58,15 +57,15 @@ _TEXT_ENDINGS = (
     " .text .tk .tm .ts .tsv .txt .uls .vcf .vcs .vtt .wml .wmls .wsc .wsdl .xml .xpdl .xsd .xsl"
 )
 SNIFFED = 5000  # bytes that tell what a page without a type is
-_WESTERN = frozenset({"iso8859-1", "iso8859-15", "cp1252", "ascii"})
+_WESTERN = ("cp1252", "iso8859-15")  # w3lib takes ASCII and ISO 8859-1 for the former
 # What the labels of the Encoding Standard stand for, by w3lib's names, and UTF-32. Others that
 # Python knows, browsers do not; some are no character sets, and some take minutes.
-_BROWSER_ENCODINGS = frozenset(
-    "big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp866 cp874 cp932"
-    " cp949 euc_jp gb18030 iso2022_jp iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16"
-    " iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 koi8-r koi8-u"
-    " mac-cyrillic mac-roman utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-8".split()
-)
+_BROWSER_ENCODINGS = {
+    *(f"cp125{number}" for number in range(9)),
+    *(f"iso8859-{number}" for number in range(2, 17)),
+    *"big5hkscs cp866 cp874 cp932 cp949 euc_jp gb18030 iso2022_jp koi8-r koi8-u".split(),
+    *"mac-cyrillic mac-roman utf-8 utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le".split(),
+}
 _BINARY = frozenset(range(32)) - frozenset(b"\0\t\n\r")
 
 
@@ -117,7 +116,7 @@ class WebPage:
         know is not a declaration.
         """
         encoding = self._declared_encoding
-        if _codec_name(encoding) in _WESTERN and _is_utf8_beyond_ascii(self.body):
+        if resolve_encoding(encoding) in _WESTERN and _is_utf8_beyond_ascii(self.body):
             return "utf-8"
         return encoding
 
@@ -162,14 +161,6 @@ class WebPage:
 def known_encoding(encoding: str | None) -> str:
     """An encoding that browsers know; else '', as if none was declared."""
     return encoding if encoding and resolve_encoding(encoding) in _BROWSER_ENCODINGS else ""
-
-
-def _codec_name(encoding: str) -> str:
-    """One name for all names of an encoding."""
-    try:
-        return codecs.lookup(encoding).name
-    except (LookupError, ValueError):
-        return encoding
 
 
 def _is_utf8_beyond_ascii(data: bytes) -> bool:

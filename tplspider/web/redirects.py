@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from w3lib.html import get_base_url, get_meta_refresh, replace_entities
 from w3lib.url import safe_url_string
@@ -32,6 +32,7 @@ _TAG = re.compile(
     r"""<(?:base|meta)\s[^<>=]*(?:(?:=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["']))[^<>=]*)*""",
     re.IGNORECASE | re.ASCII,
 )
+_NO_HOST = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")  # in the words of the URL Standard
 _LONG_HOST = re.compile(rf"[/\\]{{2}}[^/\\?#]{{{LONGEST_HOST + 1}}}")
 
 
@@ -45,7 +46,14 @@ def clean_location(written: str) -> str:
         raise ValueError("neither http nor https")
     if location.startswith("//"):  # as browsers do, and Scrapy
         location = "//" + location.lstrip("/")
-    return without_user(location)
+    return _checked(without_user(location))
+
+
+def _checked(url: str) -> str:
+    """*url*; ValueError if its host has what no host can have, such as a ``%00``."""
+    if _NO_HOST.search(unquote((urlsplit(url).hostname or "").replace(":", ""))):
+        raise ValueError("a host with forbidden characters")
+    return url
 
 
 def redirect_target(page: WebPage) -> str | None:
@@ -82,7 +90,7 @@ def meta_refresh(
             return None
         if not url.lower().startswith(("http://", "https://")):
             return None
-        target = without_user(url)
+        target = _checked(without_user(url))
         return None if identity(target) == identity(page.url) else target
     except (LookupError, ValueError):  # no such encoding, no such address
         return None
