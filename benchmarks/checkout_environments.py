@@ -29,7 +29,7 @@ def python_of(folder: Path, environments: Path) -> Path:
         rmtree(place, ignore_errors=True)
         venv.create(place, with_pip=True, symlinks=True)
         done = subprocess.run(  # noqa: S603 - our own command
-            [python, "-m", "pip", "install", "-q", "-r", _DEVELOPMENT], cwd=folder, check=False
+            [python, "-m", "pip", "install", "-qq", "-r", _DEVELOPMENT], cwd=folder, check=False
         )
         if done.returncode:
             raise SystemExit(f"{folder / _DEVELOPMENT} cannot be installed")

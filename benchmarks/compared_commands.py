@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks.checkouts import SPIDER
+from benchmarks.feed_fields import without_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from subprocess import CompletedProcess
 
     from benchmarks.checkouts import Checkout
@@ -28,6 +29,7 @@ LOGGED = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[", re.MULTILINE)
 PROGRESS = re.compile(r"\d+ of \d+ .*/s\b")
 # What depends on the order in which pages arrive, where several are in flight; no answer does.
 BY_ARRIVAL = ("wasted", "shared")
+LAST = ("template_share",)  # stats of whichever search of a list is the last
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,17 @@ def files_of(folder: Path) -> Written:
 
 
 def told(
-    done: CompletedProcess[str], checkout: Checkout, folder: Path, *, name: str = ""
+    done: CompletedProcess[str],
+    checkout: Checkout,
+    folder: Path,
+    *,
+    name: str = "",
+    without: Collection[str] = (),
 ) -> Written:
     """What a command says: our lines of the log and warnings of all, our stats, its exit status.
 
-    *name* stands before the names of these, where one case has several commands.
+    *name* stands before the names of these, where one case has several commands; stats *without*
+    some, which may be columns as well.
     """
     spider = re.escape(checkout.renamed(SPIDER))
     ours = re.compile(rf"^\S+ \S+ \[(?:tplspider[\w.]*|{spider})\] (\w+: .*)$", re.MULTILINE)
@@ -81,6 +89,6 @@ def told(
         lines = [line for line in done.stderr.splitlines() if not PROGRESS.search(line)]
     return {
         f"{name}log": normal("\n".join(lines), checkout, folder),
-        f"{name}stats": normal(stats, checkout, folder),
+        f"{name}stats": without_fields("stats", normal(stats, checkout, folder), without),
         f"{name}exit status": str(done.returncode).encode(),
     }

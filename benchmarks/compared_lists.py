@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.compared_commands import BY_ARRIVAL, Case, case_folder, files_of, told
+from benchmarks.compared_commands import BY_ARRIVAL, LAST, Case, case_folder, files_of, told
 from tests.support.made_up_sites import made_up_site
 from tests.support.many_sites import ManySites
 
@@ -81,7 +81,7 @@ def crawl(lines: list[Line], arguments: Line, settings: dict[str, str], side: Ch
             del names["template"]
         command = side.crawl_command({"urls": keys, **arguments, **names}, settings)
         done = side.run([*command, f"-O{out / 'candidates.csv'}"])
-        return {**files_of(out), **told(done, side, folder)}
+        return {**files_of(out), **told(done, side, folder, without=LAST)}
 
 
 def list_part(stack: ExitStack, options: argparse.Namespace) -> Iterator[Case]:
