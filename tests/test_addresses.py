@@ -277,3 +277,8 @@ def test_no_base_is_longer_than_an_address_can_be() -> None:
     longest = "http://example.org/" + "x" * (LONGEST_BASE - 19)
     assert page.moved_to(longest).base == longest
     assert page.moved_to(longest + "x") is page
+
+
+def test_the_query_of_a_base_may_be_long() -> None:
+    resolver = Resolver("http://example.org/x/y.html").moved_to(f"/app/?s={'x' * 2 * LONGEST_BASE}")
+    assert resolver.resolve("p.html") == ("http://example.org/app/p.html",) * 2

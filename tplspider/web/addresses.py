@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_HOST = 253  # of a name in the DNS
-LONGEST_BASE = 2048  # characters of a base, which every link of a page may be put behind
+LONGEST_BASE = 2048  # characters of a base without its query: links are put behind that
 
 _SCHEME = frozenset(ascii_letters + digits + "+-.")
 
@@ -275,7 +275,7 @@ class Resolver:
                 url = address[0] if address else urljoin(self.base, without_user(base))
         except ValueError:
             return self
-        is_bad = len(url) > LONGEST_BASE
+        is_bad = len(url.partition("?")[0]) > LONGEST_BASE
         return self if is_bad else Resolver(url, self.encoding, self.longest, self.may_hold)
 
     def _resolve_plain(self, href: str) -> str | None:
@@ -294,8 +294,8 @@ class Resolver:
             if rest or not href.startswith("../" * ups):
                 return None
             end = len(self._directory)
-            for _ in range(ups):
-                end = max(1, self._directory.rfind("/", 0, end - 1) + 1)
+            while ups and end > 1:
+                ups, end = ups - 1, self._directory.rfind("/", 0, end - 1) + 1
             path = self._directory[:end] + name
         return None if "//" in path or "/." in path else self._origin + path
 

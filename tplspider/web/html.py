@@ -506,7 +506,7 @@ def script_menu_hint(root: Element, links: int) -> str:
 
 
 MAX_COST = 100_000_000  # attributes, squared, of all large tags: some tenths of a second
-_SHORT_TAG = 4000  # characters: what has fewer has fewer than 2,000 attributes
+_SHORT_TAG = 400  # characters: what has fewer has fewer than 200 attributes
 
 # Markup as HTML's own tokenizer reads it, the parser's, too: each character is looked at once or
 # twice. Most tags are of the first kind, which takes less time; group 4 has the attributes.
