@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 from benchmarks.timing import report, side_by_side
 from tests.support.made_up_sites import MadeUpSource, made_up_site
 from tests.support.warc_files import SiteRecords
-from tplspider.extraction import EXTRACTOR, SECONDS
-from tplspider.extraction.archive_indexing import reading_by
-from tplspider.extraction.archive_search import ArchiveJob, ArchiveWork
+from tplspider.old.extraction import EXTRACTOR, SECONDS
+from tplspider.old.extraction.archive_indexing import reading_by
+from tplspider.old.extraction.archive_search import ArchiveJob, ArchiveWork
 from tplspider.search.answer import counted
 from tplspider.search.session import SearchLimits, SearchOptions
 from tplspider.sources.warc import LARGEST

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import plain_site
 from benchmarks.extraction import words
 from benchmarks.timing import report, side_by_side
-from tplspider.extraction.memory import resident
+from tplspider.old.extraction.memory import resident
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import SiteTemplates, Stripper
 from tplspider.template.flat_page import Vocabulary, flatten

@@ -24,10 +24,10 @@ from tests.test_outputs import snapshot
 from tplspider import search_pages
 from tplspider.commands import archive as archive_command
 from tplspider.commands import strip as strip_command
-from tplspider.crawl.archive.plan import plan_archive
-from tplspider.crawl.archive.run import run_archive
-from tplspider.crawl.strip.plan import plan_strip
-from tplspider.crawl.strip.run import run_strip
+from tplspider.old.crawl.archive.plan import plan_archive
+from tplspider.old.crawl.archive.run import run_archive
+from tplspider.old.crawl.strip.plan import plan_strip
+from tplspider.old.crawl.strip.run import run_strip
 from tplspider.search.session import SearchLimits
 from tplspider.sources.warc_archive import NAME, open_archive
 from tplspider.sources.warc_index import WarcIndex

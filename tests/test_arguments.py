@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from tplspider.crawl.arguments import Arguments, check_arguments, check_url
+from tplspider.old.crawl.arguments import Arguments, check_arguments, check_url
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from tests.support.archives import rows, search_again
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
 from tests.test_warc_records import records
-from tplspider.crawl.browser import middleware as browser
-from tplspider.crawl.browser.subresources import may_load
+from tplspider.old.crawl.browser import middleware as browser
+from tplspider.old.crawl.browser.subresources import may_load
 from tplspider.profiles import profile_settings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
-from tplspider.crawl.browser.chromium import PATIENCE
+from tplspider.old.crawl.browser.chromium import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,11 @@ import pytest
 from scrapy.settings import Settings
 
 from tests.support.crawls import FixtureServer, run_scrapy
-from tplspider.crawl.arguments import Arguments
-from tplspider.crawl.batch.job import job_folder
-from tplspider.crawl.outputs.confined import split_settings
-from tplspider.crawl.outputs.feeds import plan_outputs
-from tplspider.crawl.preflight import check_crawl
+from tplspider.old.crawl.arguments import Arguments
+from tplspider.old.crawl.batch.job import job_folder
+from tplspider.old.crawl.outputs.confined import split_settings
+from tplspider.old.crawl.outputs.feeds import plan_outputs
+from tplspider.old.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def test_stats_log_and_close_reason(
     lines = [
         line.partition(": ")[2].replace(server.url, "").replace("complete_subdigraph", "REASON")
         for line in done.log.splitlines()
-        if "[tplspider.crawl.account]" in line
+        if "[tplspider.old.crawl.account]" in line
     ]
     linked = "pages that all link to each other"
     assert lines == [

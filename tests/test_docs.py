@@ -16,9 +16,9 @@ import tplspider.profiles
 from benchmarks.labelled_sites.catalogue import SITES
 from tests.support.crawls import PROJECT
 from tests.support.requirement_lists import extras
-from tplspider.crawl.arguments import Arguments
-from tplspider.crawl.config import Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.old.crawl.arguments import Arguments
+from tplspider.old.crawl.config import Config
 from tplspider.profiles import profile_names
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]

@@ -145,7 +145,7 @@ def test_progress_on_a_terminal(serve: Callable[..., FixtureServer]) -> None:
     ("settings", "code"),
     [
         ({"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector"}, 0),
-        ({"EXTENSIONS": '{"tplspider.crawl.tracker.CliqueTracker": null}'}, 0),
+        ({"EXTENSIONS": '{"tplspider.old.crawl.tracker.CliqueTracker": null}'}, 0),
         ({"ITEM_PIPELINES": '{"tests.support.components.FailingPipeline": 300}'}, 1),
         ({"SPIDER_MIDDLEWARES": '{"tests.support.components.FailingMiddleware": 100}'}, 1),
         (

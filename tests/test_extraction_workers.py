@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.odd_extractors import NOT_A_FUNCTION, obey
 from tests.support.template_site import pages_of
-from tplspider.extraction.extractors import extractor_name
-from tplspider.extraction.workers import (
+from tplspider.old.extraction.extractors import extractor_name
+from tplspider.old.extraction.workers import (
     ExtractionError,
     ExtractionMemoryError,
     ExtractionTimeoutError,

@@ -17,11 +17,11 @@ from scrapy import Item
 from scrapy.settings import Settings
 
 from tests.support.full_disk import short_files
-from tplspider.crawl.fields.awaited_count import AwaitedCount
-from tplspider.crawl.fields.check import check_fields
-from tplspider.crawl.fields.field_settings import CHOICES, FieldSettings
-from tplspider.crawl.fields.item_fields import filled, undeclared_fields
-from tplspider.crawl.fields.page_shelf import PageShelf
+from tplspider.old.crawl.fields.awaited_count import AwaitedCount
+from tplspider.old.crawl.fields.check import check_fields
+from tplspider.old.crawl.fields.field_settings import CHOICES, FieldSettings
+from tplspider.old.crawl.fields.item_fields import filled, undeclared_fields
+from tplspider.old.crawl.fields.page_shelf import PageShelf
 from tplspider.pools.pool import PooledPage
 
 if TYPE_CHECKING:

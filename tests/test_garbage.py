@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tplspider.crawl.garbage import GarbageCollection
+from tplspider.old.crawl.garbage import GarbageCollection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

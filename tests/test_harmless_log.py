@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from tests.support.crawls import PROJECT, SETTINGS
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
-from tplspider.crawl.harmless_log import HarmlessLog, guard_log, harmless
+from tplspider.old.crawl.harmless_log import HarmlessLog, guard_log, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,15 +15,15 @@ from tests.support.hostile_pages import html, page
 from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.measured_crawl import run_measured
 from tplspider.addon import Addon
-from tplspider.crawl.download_handler import MAX_HEAD_SIZE
-from tplspider.crawl.private_network.address_guard import ASYNCIO_HANDLER
+from tplspider.old.crawl.download_handler import MAX_HEAD_SIZE
+from tplspider.old.crawl.private_network.address_guard import ASYNCIO_HANDLER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Answer = Callable[[Exchange], None]
 
-HANDLER = "tplspider.crawl.download_handler.BoundedDownloadHandler"
+HANDLER = "tplspider.old.crawl.download_handler.BoundedDownloadHandler"
 LAST_CHUNK = CHUNKED + b"5\r\n<p>hi\r\n0\r\n"
 LINE = b"X-Again: and again\r\n"
 

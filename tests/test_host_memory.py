@@ -16,9 +16,9 @@ from scrapy.core.downloader import Slot
 
 from tests.support.crawls import PROJECT
 from tests.support.tls import with_tls
-from tplspider.crawl.host_memory import RESTING
-from tplspider.crawl.open_files import too_few_files
-from tplspider.crawl.pace import PacedSlot
+from tplspider.old.crawl.host_memory import RESTING
+from tplspider.old.crawl.open_files import too_few_files
+from tplspider.old.crawl.pace import PacedSlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

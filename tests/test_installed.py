@@ -106,7 +106,7 @@ def test_crawl_is_scrapys_own_for_other_spiders(made: Path, plain: Path, argumen
     imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
     if "-O" in arguments:
         assert imported
-        ours = {"tplspider", "tplspider.crawl", "tplspider.crawl.own_spider"}
+        ours = {"tplspider", "tplspider.old.crawl", "tplspider.old.crawl.own_spider"}
         assert set(imported[1].split()) == {*COMMANDS, *ours}
         with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
     assert seen(with_us) == seen(without)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.crawls import PROJECT
-from tplspider.crawl.batch.journal import Journal, Suspect
-from tplspider.crawl.batch.journal_file import NAME, JournalError, _make
+from tplspider.old.crawl.batch.journal import Journal, Suspect
+from tplspider.old.crawl.batch.journal_file import NAME, JournalError, _make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def python(code: str, *arguments: object, **options: Any) -> subprocess.Complete
     head = """
         import os, signal, sys
         from pathlib import Path
-        from tplspider.crawl.batch.journal import Journal
+        from tplspider.old.crawl.batch.journal import Journal
         folder = Path(sys.argv[1])
     """
     code = textwrap.dedent(head) + textwrap.dedent(code)
@@ -225,7 +225,7 @@ def test_of_many_that_start_at_once_one_goes_on(tmp_path: Path) -> None:
         sys.stdin.read()
     """
     head = "import sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
-    head += "from tplspider.crawl.batch.journal import Journal\n"
+    head += "from tplspider.old.crawl.batch.journal import Journal\n"
     starting = [
         subprocess.Popen(
             [sys.executable, "-c", head + textwrap.dedent(code), str(tmp_path)],

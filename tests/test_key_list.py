@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tplspider.crawl.batch.key_list import ListLine, open_list
+from tplspider.old.crawl.batch.key_list import ListLine, open_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -421,7 +421,7 @@ def test_a_fifo_is_a_stream(tmp_path: Path) -> None:
 
 _READ = """
 import sys
-from tplspider.crawl.batch.key_list import open_list
+from tplspider.old.crawl.batch.key_list import open_list
 try:
     with open_list("-", *sys.argv[1:]) as found:
         print(found.label, found.count(), flush=True)
@@ -483,7 +483,7 @@ def test_standard_input_that_does_not_block() -> None:
 _MEASURE = """
 import resource
 from itertools import islice
-from tplspider.crawl.batch.key_list import open_list
+from tplspider.old.crawl.batch.key_list import open_list
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_list("keys.csv") as found:

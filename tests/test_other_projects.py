@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
-from tplspider.crawl.politeness import user_agent
+from tplspider.old.crawl.politeness import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +157,7 @@ def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) ->
     assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
     assert "the add-on is not on" not in done.log
     if not fields:
-        assert "tplspider.crawl.fields" not in done.stdout
+        assert "tplspider.old.crawl.fields" not in done.stdout
 
 
 def middlewares(done: Crawl) -> list[str]:
@@ -360,7 +360,7 @@ def test_components_of_a_project_keep_their_places(project: Project, serve: Serv
         "DOWNLOADER_MIDDLEWARES = {\n"
         '    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,\n'
         '    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 20,\n'
-        '    "tplspider.crawl.redirects.SiteMetaRefreshMiddleware": None,\n'
+        '    "tplspider.old.crawl.redirects.SiteMetaRefreshMiddleware": None,\n'
         "}"
     )
     server = serve("menu")

@@ -19,10 +19,10 @@ from tests.support.crawls import PROJECT, FixtureServer, run_scrapy
 from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
-from tplspider.crawl.arguments import check_arguments
-from tplspider.crawl.outputs.archive_place import claim
-from tplspider.crawl.outputs.feeds import plan_outputs
-from tplspider.crawl.preflight import check_crawl
+from tplspider.old.crawl.arguments import check_arguments
+from tplspider.old.crawl.outputs.archive_place import claim
+from tplspider.old.crawl.outputs.feeds import plan_outputs
+from tplspider.old.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

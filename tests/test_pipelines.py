@@ -8,8 +8,8 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 
-from tplspider.crawl.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
+from tplspider.old.crawl.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 KEY = "http://example.org/"

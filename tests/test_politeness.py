@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tplspider import __version__
-from tplspider.crawl.politeness import retry_after, user_agent
+from tplspider.old.crawl.politeness import retry_after, user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.resolvers import PUBLIC
-from tplspider.crawl.private_network.private_addresses import host_name, is_private, literal_address
+from tplspider.old.crawl.private_network.private_addresses import (
+    host_name,
+    is_private,
+    literal_address,
+)
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,22 @@ from scrapy.http import Response
 from twisted.internet import address as twisted_address
 
 from tests.support.resolvers import PUBLIC
-from tplspider.crawl.private_network import address_guard
-from tplspider.crawl.private_network.address_guard import (
+from tplspider.old.crawl.private_network import address_guard
+from tplspider.old.crawl.private_network.address_guard import (
     PrivateAddressError,
     PrivateAddressMiddleware,
 )
-from tplspider.crawl.private_network.checked_resolver import (
+from tplspider.old.crawl.private_network.checked_resolver import (
     CheckedResolver,
     Download,
     download_under_way,
 )
-from tplspider.crawl.private_network.private_addresses import AddressPolicy, KnownHosts, host_name
-from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.old.crawl.private_network.private_addresses import (
+    AddressPolicy,
+    KnownHosts,
+    host_name,
+)
+from tplspider.old.crawl.ticket import META_KEY, Ticket
 from tplspider.search.session import SearchSession
 
 LOOPBACK = ip_address("127.0.0.1")

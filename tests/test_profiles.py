@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import get_config
 
 from tests.support.crawls import PROJECT
-from tplspider.crawl.config import Config, adapt_settings
+from tplspider.old.crawl.config import Config, adapt_settings
 from tplspider.profiles import profile_names, profile_settings
 
 OF_THE_PROJECT = {"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "NEWSPIDER_MODULE", "SPIDER_MODULES"}
@@ -64,7 +64,7 @@ def test_a_profile_adds_to_the_middlewares_of_a_project() -> None:
     table = {"other.Middleware": 543}
     settings = adapted({"BOT_NAME": "other", "DOWNLOADER_MIDDLEWARES": table}, "browser")
     middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
-    assert middlewares == {**table, "tplspider.crawl.browser.middleware.BrowserMiddleware": 540}
+    assert middlewares == {**table, "tplspider.old.crawl.browser.middleware.BrowserMiddleware": 540}
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -74,6 +74,7 @@ def test_no_profile_lifts_what_confines_jobs_on_a_server(name: str) -> None:
     assert config.confine
     assert not config.allow_private
     has_browser = (
-        "tplspider.crawl.browser.middleware.BrowserMiddleware" in settings["DOWNLOADER_MIDDLEWARES"]
+        "tplspider.old.crawl.browser.middleware.BrowserMiddleware"
+        in settings["DOWNLOADER_MIDDLEWARES"]
     )
     assert has_browser == (name == "browser")

@@ -13,9 +13,9 @@ from scrapy.extensions.feedexport import FTPFeedStorage
 
 from tests.support.crawls import SETTINGS, run_scrapy
 from tests.support.terminal import Shown, on_terminal, resize
-from tplspider.crawl.batch.end_table import End, WrittenFeeds
-from tplspider.crawl.batch.standing import Pace, Standing
-from tplspider.crawl.tally import Tally
+from tplspider.old.crawl.batch.end_table import End, WrittenFeeds
+from tplspider.old.crawl.batch.standing import Pace, Standing
+from tplspider.old.crawl.tally import Tally
 from tplspider.search.answer import counted
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def test_commands_import_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
-    assert ours == ["tplspider", "tplspider.crawl", "tplspider.crawl.own_spider"]
+    assert ours == ["tplspider", "tplspider.old.crawl", "tplspider.old.crawl.own_spider"]
 
 
 @pytest.mark.parametrize("is_on", [True, False])

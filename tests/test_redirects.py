@@ -8,8 +8,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from tplspider.crawl.redirects import SiteRedirectMiddleware
-from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.old.crawl.redirects import SiteRedirectMiddleware
+from tplspider.old.crawl.ticket import META_KEY, Ticket
 from tplspider.search.session import SearchSession
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target

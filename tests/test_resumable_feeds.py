@@ -20,9 +20,9 @@ from scrapy.extensions.feedexport import FileFeedStorage
 from tests.support.crawls import PROJECT
 from tests.support.fed_feeds import SEARCHES, FedFeeds, candidate, rows_of, summary
 from tests.support.full_disk import short_files
-from tplspider.crawl.batch.journal import Journal
-from tplspider.crawl.batch.journal_file import NAME, JournalError
 from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.old.crawl.batch.journal import Journal
+from tplspider.old.crawl.batch.journal_file import NAME, JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from tests.support.asker import OTHERS
 from tests.support.internet_crawls import GUARD, ask, ends
-from tplspider.crawl.robots import TicketRobotsTxtMiddleware
+from tplspider.old.crawl.robots import TicketRobotsTxtMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def test_others_have_one_of_their_own(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", {"/robots.txt": robots})
     urls = [f"{OTHERS}{server.url}/about.html", f"{server.url}/about.html"]
     table = json.loads(TOGETHER["DOWNLOADER_MIDDLEWARES"])
-    table["tplspider.crawl.user_agent.UserAgentMiddleware"] = 10
+    table["tplspider.old.crawl.user_agent.UserAgentMiddleware"] = 10
     settings = {
         "DOWNLOADER_MIDDLEWARES": json.dumps(table),
         "SPIDER_MODULES": "tests.support.asker",

@@ -17,8 +17,8 @@ from tests.support.browser_profile import KEY as SCRIPT_KEY
 from tests.support.browser_profile import PROFILE, needs_chromium
 from tests.support.crawls import PROJECT, Crawl, FixtureServer, run_scrapy
 from tests.support.template_site import pages_of, routes_of
-from tplspider.crawl.outputs.save_html import save_html
-from tplspider.crawl.preflight import check_crawl
+from tplspider.old.crawl.outputs.save_html import save_html
+from tplspider.old.crawl.preflight import check_crawl
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from tests.support.crawls import run_scrapy
-from tplspider.crawl.config import Config
+from tplspider.old.crawl.config import Config
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

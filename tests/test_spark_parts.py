@@ -283,7 +283,7 @@ def test_a_page_that_we_stumble_over_costs_itself(tmp_path: Path) -> None:
 
 def test_a_key_page_that_cannot_be_fetched_says_why(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is an extra")
-    from tplspider.extraction.archive_search import ArchiveWork
+    from tplspider.old.extraction.archive_search import ArchiveWork
     from tplspider.search.session import SearchLimits
     from tplspider.spark.key_pages import asking_row
     from tplspider.spark.searching import KeyJob, KeyLine, SearchAttempts

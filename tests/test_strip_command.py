@@ -25,8 +25,8 @@ from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.support.terminal import on_terminal
 from tests.test_outputs import snapshot
 from tplspider.commands.strip import Command
-from tplspider.crawl.strip.plan import plan_strip
-from tplspider.crawl.strip.run import run_strip
+from tplspider.old.crawl.strip.plan import plan_strip
+from tplspider.old.crawl.strip.run import run_strip
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from scrapy.settings import Settings
 from tests.support.crawls import run_scrapy
 from tests.support.saved_folders import own_text, save, save_site
 from tplspider.commands.strip import Command
-from tplspider.crawl.strip.plan import plan_strip
+from tplspider.old.crawl.strip.plan import plan_strip
 
 pytest.importorskip("tplspider.pools.store", reason="pools cannot be saved yet")
 pytest.importorskip("tplspider.template.markdown", reason="there is no Markdown yet")

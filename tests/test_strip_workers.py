@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tplspider.extraction import strip_job
-from tplspider.extraction.errors import (
+from tplspider.old.extraction import strip_job
+from tplspider.old.extraction.errors import (
     ExtractionTimeoutError,
     ExtractorFailedError,
     WorkerDiedError,
 )
-from tplspider.extraction.strip_job import PoolForgotten, StripJob, StripWork, id_of
-from tplspider.extraction.strip_workers import StripWorkers
+from tplspider.old.extraction.strip_job import PoolForgotten, StripJob, StripWork, id_of
+from tplspider.old.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import Stripper
 

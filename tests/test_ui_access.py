@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.ui_server import ask
-from tplspider.crawl.ui.checks import check_wanted
+from tplspider.old.crawl.ui.checks import check_wanted
 from tplspider.ui.access import Access, OwnHosts, is_loopback
 from tplspider.ui.server import Plan, serve
 from tplspider.ui.state_folder import StateFolder

@@ -16,9 +16,9 @@ import pytest
 
 from tests.support.crawls import PROJECT, run_scrapy
 from tests.support.ui_server import GatedSite, UiServer, ask, wait_until
-from tplspider.crawl.ui.extension import give_extension
-from tplspider.crawl.ui.serve import run_ui
 from tplspider.demo.server import KEY_PAGE
+from tplspider.old.crawl.ui.extension import give_extension
+from tplspider.old.crawl.ui.serve import run_ui
 from tplspider.ui.downloads import SANDBOX
 
 if TYPE_CHECKING:

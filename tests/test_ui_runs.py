@@ -17,12 +17,12 @@ from scrapy.settings import Settings
 
 from tests.support.crawls import PROJECT
 from tests.support.summaries import row, summary, unusable
-from tplspider.crawl.batch.admission import Admission
-from tplspider.crawl.batch.batch import Batch
-from tplspider.crawl.batch.forgetful_journal import ForgetfulJournal
-from tplspider.crawl.batch.inputs import Inputs
-from tplspider.crawl.ui.serve import check_settings, run_ui
 from tplspider.items import CandidateSearch
+from tplspider.old.crawl.batch.admission import Admission
+from tplspider.old.crawl.batch.batch import Batch
+from tplspider.old.crawl.batch.forgetful_journal import ForgetfulJournal
+from tplspider.old.crawl.batch.inputs import Inputs
+from tplspider.old.crawl.ui.serve import check_settings, run_ui
 from tplspider.search.session import SearchOptions
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.ui.run import MOST_EVENTS, state_of

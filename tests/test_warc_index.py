@@ -22,7 +22,7 @@ from tests.support.full_disk import short_files
 from tests.support.warc_files import SiteRecords, http, packed, record, response
 from tests.test_warc_reading import told
 from tplspider import FolderSite, SearchOptions, search_pages
-from tplspider.extraction.archive_indexing import reading_by
+from tplspider.old.extraction.archive_indexing import reading_by
 from tplspider.search.session import SearchLimits
 from tplspider.sources.warc_archive import NAME, Archive, open_archive
 from tplspider.sources.warc_index import IndexFileError, WarcIndex

@@ -12,12 +12,12 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from tplspider.crawl.credentials import read_credentials
-from tplspider.crawl.outputs.archive_place import ArchivePlace
-from tplspider.crawl.ticket import META_KEY, Ticket
-from tplspider.crawl.warc.http_heads import plain_address, request_bytes, response_head
-from tplspider.crawl.warc.recorder import CrawlArchive
-from tplspider.crawl.warc.records import Clock
+from tplspider.old.crawl.credentials import read_credentials
+from tplspider.old.crawl.outputs.archive_place import ArchivePlace
+from tplspider.old.crawl.ticket import META_KEY, Ticket
+from tplspider.old.crawl.warc.http_heads import plain_address, request_bytes, response_head
+from tplspider.old.crawl.warc.recorder import CrawlArchive
+from tplspider.old.crawl.warc.records import Clock
 from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
 from tplspider.sources.base import limits_of
 from tplspider.sources.warc_archive import open_archive

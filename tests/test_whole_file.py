@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.full_disk import short_files
-from tplspider.crawl.outputs.whole_file import WholeFile
+from tplspider.old.crawl.outputs.whole_file import WholeFile
 
 if TYPE_CHECKING:
     from pathlib import Path

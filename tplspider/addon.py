@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
-from tplspider.crawl.own_spider import is_ours
+from tplspider.old.crawl.own_spider import is_ours
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,50 +26,50 @@ logger = logging.getLogger(__name__)
 # By name, so that a project pays for them only when our spider runs.
 _COMPONENTS = {
     "EXTENSIONS": {
-        "tplspider.crawl.harmless_log.HarmlessLog": -1,  # before others log anything
-        "tplspider.crawl.tracker.CliqueTracker": 500,
-        "tplspider.crawl.batch.progress.BatchProgress": 500,
-        "tplspider.crawl.politeness.CrawlDelay": 500,
+        "tplspider.old.crawl.harmless_log.HarmlessLog": -1,  # before others log anything
+        "tplspider.old.crawl.tracker.CliqueTracker": 500,
+        "tplspider.old.crawl.batch.progress.BatchProgress": 500,
+        "tplspider.old.crawl.politeness.CrawlDelay": 500,
     },
     "ITEM_PIPELINES": {
-        "tplspider.crawl.pipelines.CleanTextPipeline": 10,
-        "tplspider.crawl.pipelines.ValidationPipeline": 20,
+        "tplspider.old.crawl.pipelines.CleanTextPipeline": 10,
+        "tplspider.old.crawl.pipelines.ValidationPipeline": 20,
     },
     # All of them act only on requests with a ticket (ticket.py); the other requests of our crawls
     # belong to somebody else.
     "DOWNLOADER_MIDDLEWARES": {
-        "tplspider.crawl.user_agent.UserAgentMiddleware": 10,
-        "tplspider.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
-        "tplspider.crawl.host_memory.HostMemory": 55,  # behind what refuses, before robots.txt
-        "tplspider.crawl.cookie_jars.SearchCookieJars": 60,  # before the cookies
-        "tplspider.crawl.user_agent.LastUserAgentMiddleware": 755,
+        "tplspider.old.crawl.user_agent.UserAgentMiddleware": 10,
+        "tplspider.old.crawl.under_way.RequestsUnderWay": 50,  # before that of robots.txt
+        "tplspider.old.crawl.host_memory.HostMemory": 55,  # behind what refuses, before robots.txt
+        "tplspider.old.crawl.cookie_jars.SearchCookieJars": 60,  # before the cookies
+        "tplspider.old.crawl.user_agent.LastUserAgentMiddleware": 755,
         # Behind what unpacks bodies (590), before what answers in the place of a server.
-        "tplspider.crawl.warc.recorder.CrawlArchive": 757,
+        "tplspider.old.crawl.warc.recorder.CrawlArchive": 757,
         # After the middleware of the proxy.
-        "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
-        "tplspider.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
-        "tplspider.crawl.credentials.CredentialsMiddleware": 950,  # likewise
+        "tplspider.old.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
+        "tplspider.old.crawl.batch.shared_answers.SharedAnswers": 940,  # behind the cache
+        "tplspider.old.crawl.credentials.CredentialsMiddleware": 950,  # likewise
     },
 }
 # In the places of those of Scrapy that they extend.
 _IN_PLACE_OF = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": (
-        "tplspider.crawl.robots.TicketRobotsTxtMiddleware"
+        "tplspider.old.crawl.robots.TicketRobotsTxtMiddleware"
     ),
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": (
-        "tplspider.crawl.politeness.RetryAfterMiddleware"
+        "tplspider.old.crawl.politeness.RetryAfterMiddleware"
     ),
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": (
-        "tplspider.crawl.redirects.SiteMetaRefreshMiddleware"
+        "tplspider.old.crawl.redirects.SiteMetaRefreshMiddleware"
     ),
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": (
-        "tplspider.crawl.redirects.SiteRedirectMiddleware"
+        "tplspider.old.crawl.redirects.SiteRedirectMiddleware"
     ),
 }
 
 
 # For spiders of others. So near to the engine that it sees what all other middlewares let pass.
-_FIELDS = "tplspider.crawl.fields.middleware.FieldsMiddleware"
+_FIELDS = "tplspider.old.crawl.fields.middleware.FieldsMiddleware"
 _FIELDS_PLACE = 10
 
 
@@ -102,8 +102,8 @@ class Addon:
         _add_handlers(settings)
         _leave_out_remote_control(settings)
         exporters = settings.getdict("FEED_EXPORTERS")
-        exporters.setdefault("csv", "tplspider.crawl.outputs.feeds.CandidateCsvItemExporter")
-        exporters.setdefault("xml", "tplspider.crawl.outputs.feeds.CandidateXmlItemExporter")
+        exporters.setdefault("csv", "tplspider.old.crawl.outputs.feeds.CandidateCsvItemExporter")
+        exporters.setdefault("xml", "tplspider.old.crawl.outputs.feeds.CandidateXmlItemExporter")
         priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority("FEED_EXPORTERS") or 0)
         settings.set("FEED_EXPORTERS", exporters, priority)
         # Scrapy's cookies middleware would fetch the Public Suffix List from the web the first time
@@ -151,9 +151,9 @@ def _replace_middleware(settings: BaseSettings, theirs: type, ours: type) -> Non
 def _add_handlers(settings: BaseSettings) -> None:
     """Put our download handler in force for http and https, where the settings have none."""
     name, lowest = "DOWNLOAD_HANDLERS", "addon"
-    path = "tplspider.crawl.download_handler.BoundedDownloadHandler"
+    path = "tplspider.old.crawl.download_handler.BoundedDownloadHandler"
     if not settings.getbool("TWISTED_REACTOR_ENABLED"):
         # Then Scrapy puts its own into DOWNLOAD_HANDLERS_BASE, with the priority of a project's.
-        path, lowest = "tplspider.crawl.asyncio_handler.AsyncioDownloadHandler", "project"
+        path, lowest = "tplspider.old.crawl.asyncio_handler.AsyncioDownloadHandler", "project"
     priority = max(SETTINGS_PRIORITIES[lowest], settings.getpriority(name) or 0)
     settings.set(name, {"http": path, "https": path, **settings.getdict(name)}, priority)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 
-from tplspider.crawl.ticket import META_KEY, Ticket
+from tplspider.old.crawl.ticket import META_KEY, Ticket
 from tplspider.search.session import SearchSession
 
 if TYPE_CHECKING:

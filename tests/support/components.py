@@ -16,8 +16,8 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
-from tplspider.crawl.scrapy_private import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.old.crawl.scrapy_private import close_spider
 from tplspider.search.session import SearchLimits, SearchSession, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 

@@ -23,12 +23,12 @@ from scrapy.extensions.feedexport import FeedExporter
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from tplspider.crawl.batch.journal import Journal
-from tplspider.crawl.batch.journal_file import NAME
-from tplspider.crawl.outputs.feeds import OutputPlan, add_feeds, plan_outputs
-from tplspider.crawl.outputs.lost import OutputWatch
-from tplspider.crawl.outputs.resumable import describe
 from tplspider.items import CandidateSearch, TemplateCandidate
+from tplspider.old.crawl.batch.journal import Journal
+from tplspider.old.crawl.batch.journal_file import NAME
+from tplspider.old.crawl.outputs.feeds import OutputPlan, add_feeds, plan_outputs
+from tplspider.old.crawl.outputs.lost import OutputWatch
+from tplspider.old.crawl.outputs.resumable import describe
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:

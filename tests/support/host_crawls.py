@@ -21,13 +21,13 @@ from scrapy.crawler import CrawlerProcess
 
 from tests.support.crawls import SETTINGS
 from tplspider import signals
-from tplspider.crawl import host_memory
-from tplspider.crawl.cookie_jars import cookies_of
-from tplspider.crawl.host_memory import HostMemory
-from tplspider.crawl.politeness import CrawlDelay
-from tplspider.crawl.private_network.address_guard import PrivateAddressMiddleware
-from tplspider.crawl.robots import TicketRobotsTxtMiddleware
-from tplspider.crawl.tally import tally_of
+from tplspider.old.crawl import host_memory
+from tplspider.old.crawl.cookie_jars import cookies_of
+from tplspider.old.crawl.host_memory import HostMemory
+from tplspider.old.crawl.politeness import CrawlDelay
+from tplspider.old.crawl.private_network.address_guard import PrivateAddressMiddleware
+from tplspider.old.crawl.robots import TicketRobotsTxtMiddleware
+from tplspider.old.crawl.tally import tally_of
 from tplspider.profiles import profile_settings
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 GUARD = {
     "DOWNLOADER_MIDDLEWARES": json.dumps(
         {
-            "tplspider.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
-            "tplspider.crawl.robots.TicketRobotsTxtMiddleware": 100,
+            "tplspider.old.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
+            "tplspider.old.crawl.robots.TicketRobotsTxtMiddleware": 100,
             "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
         }
     )

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tplspider.crawl.outputs.save_html import save_html
-from tplspider.crawl.outputs.saved_folder import check_contents
+from tplspider.old.crawl.outputs.save_html import save_html
+from tplspider.old.crawl.outputs.saved_folder import check_contents
 from tplspider.sources.kept_pages import KeptPage
 
 KILLED = 9

@@ -10,7 +10,7 @@ import asyncio
 import signal
 import sys
 
-from tplspider.extraction.workers import ExtractionWorkers
+from tplspider.old.extraction.workers import ExtractionWorkers
 from tplspider.template.extract import PageSource
 
 OBEY = "tests.support.odd_extractors.obey"

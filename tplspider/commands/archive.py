@@ -77,10 +77,10 @@ class Command(ScrapyCommand):
         apply_profile(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.archive.plan import plan_archive
-        from tplspider.crawl.archive.run import run_archive
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.archive.plan import plan_archive
+        from tplspider.old.crawl.archive.run import run_archive
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.harmless_log import guard_log
 
         assert self.settings is not None
         guard_log()

@@ -14,7 +14,7 @@ from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
-from tplspider.crawl.own_spider import is_ours
+from tplspider.old.crawl.own_spider import is_ours
 
 if TYPE_CHECKING:
     import argparse
@@ -90,8 +90,8 @@ class Command(CrawlCommand):
             return
         if custom.get("TPLSPIDER_FIELDS") or process.settings.get("TPLSPIDER_FIELDS"):
             from tplspider.addon import is_on
-            from tplspider.crawl.exit_status import refuse
-            from tplspider.crawl.fields.check import check_fields
+            from tplspider.old.crawl.exit_status import refuse
+            from tplspider.old.crawl.fields.check import check_fields
 
             settings = process.settings.copy()
             settings.setdict(custom, priority="spider")
@@ -109,7 +109,7 @@ class Command(CrawlCommand):
         assert self.settings
         # Before they are in force: a setting can name any code, and the file of the log.
         if (allowed := self.settings.get("TPLSPIDER_JOB_SETTINGS")) is not None:
-            from tplspider.crawl.outputs.confined import split_settings
+            from tplspider.old.crawl.outputs.confined import split_settings
 
             opts.set, self._refused = split_settings(opts.set, allowed)
         super().process_options(args, opts)
@@ -127,8 +127,8 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.exit_status import LOST, exit_status
-        from tplspider.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.exit_status import LOST, exit_status
+        from tplspider.old.crawl.harmless_log import guard_log
 
         assert self.crawler_process
         guard_log()
@@ -143,8 +143,8 @@ class Command(CrawlCommand):
             self.exitcode = self.exitcode or exit_status(self._crawler_of_run)
 
     def _check(self, spider_class: type[Spider], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.preflight import check_crawl
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.preflight import check_crawl
 
         assert self.settings is not None
         if self._refused:

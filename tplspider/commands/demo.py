@@ -67,12 +67,12 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.exit_status import LOST, exit_status, refuse
-        from tplspider.crawl.harmless_log import guard_log
-        from tplspider.crawl.preflight import check_crawl
-        from tplspider.crawl.printing import print_text
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+        from tplspider.old.crawl.exit_status import LOST, exit_status, refuse
+        from tplspider.old.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.preflight import check_crawl
+        from tplspider.old.crawl.printing import print_text
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -181,7 +181,7 @@ def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site
 
 
 def _print_content(template: PageTemplate) -> None:
-    from tplspider.crawl.harmless_log import harmless
+    from tplspider.old.crawl.harmless_log import harmless
 
     share = template.template_share
     print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
@@ -201,7 +201,7 @@ def _print_advice(*, knows_spider: bool) -> None:
 
 
 def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
-    from tplspider.crawl.harmless_log import harmless
+    from tplspider.old.crawl.harmless_log import harmless
 
     rows = [tuple(map(harmless, row)) for row in texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -40,8 +40,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.printing import print_text
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.printing import print_text
         from tplspider.report.files import report_feeds
 
         assert self.settings is not None

@@ -54,10 +54,10 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.harmless_log import guard_log
-        from tplspider.crawl.strip.plan import plan_strip
-        from tplspider.crawl.strip.run import run_strip
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.strip.plan import plan_strip
+        from tplspider.old.crawl.strip.run import run_strip
 
         assert self.settings is not None
         guard_log()

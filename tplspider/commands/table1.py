@@ -84,9 +84,9 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.exit_status import LOST, refuse
         from tplspider.evaluation.plan import check_files, make_plan
         from tplspider.evaluation.text_extractors import INSTALL, load_extractors
+        from tplspider.old.crawl.exit_status import LOST, refuse
 
         assert self.settings is not None
         # A key page that no page tells anything about is counted in the tables.

@@ -11,9 +11,9 @@ from scrapy.commands import BaseRunSpiderCommand
 if TYPE_CHECKING:
     import argparse
 
-    from tplspider.crawl.batch.answers import SearchAnswer
-    from tplspider.crawl.key_pools import KeyPools
     from tplspider.items import CandidateSearch, PageTemplate
+    from tplspider.old.crawl.batch.answers import SearchAnswer
+    from tplspider.old.crawl.key_pools import KeyPools
 
 
 class Command(BaseRunSpiderCommand):
@@ -64,10 +64,10 @@ class Command(BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         # Here and not above: every scrapy command imports this module.
-        from tplspider.crawl.batch.inputs import Inputs
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.harmless_log import guard_log
-        from tplspider.crawl.preflight import check_crawl
+        from tplspider.old.crawl.batch.inputs import Inputs
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.preflight import check_crawl
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -99,8 +99,8 @@ class Command(BaseRunSpiderCommand):
             self._print_many(arguments, opts)
 
     def _pools(self, folder: str) -> KeyPools:
-        from tplspider.crawl.exit_status import refuse
-        from tplspider.crawl.key_pools import KeyPools
+        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.old.crawl.key_pools import KeyPools
         from tplspider.pools.store import PoolFolder
 
         assert self.settings is not None
@@ -109,11 +109,11 @@ class Command(BaseRunSpiderCommand):
         return KeyPools(PoolFolder(folder))
 
     def _print_one(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
-        from tplspider.crawl.credentials import without_credentials
-        from tplspider.crawl.exit_status import LOST, exit_status
-        from tplspider.crawl.harmless_log import CONTROLS, harmless
-        from tplspider.crawl.printing import print_text
-        from tplspider.crawl.progress_line import ProgressLine
+        from tplspider.old.crawl.credentials import without_credentials
+        from tplspider.old.crawl.exit_status import LOST, exit_status
+        from tplspider.old.crawl.harmless_log import CONTROLS, harmless
+        from tplspider.old.crawl.printing import print_text
+        from tplspider.old.crawl.progress_line import ProgressLine
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -139,10 +139,10 @@ class Command(BaseRunSpiderCommand):
 
     def _print_many(self, arguments: dict[str, Any], opts: argparse.Namespace) -> None:
         """Print a line of JSON for each page, as it comes; the others go on when one fails."""
-        from tplspider.crawl.exit_status import LOST, exit_status
-        from tplspider.crawl.harmless_log import harmless
-        from tplspider.crawl.printing import print_json
-        from tplspider.crawl.scrapy_private import close_spider
+        from tplspider.old.crawl.exit_status import LOST, exit_status
+        from tplspider.old.crawl.harmless_log import harmless
+        from tplspider.old.crawl.printing import print_json
+        from tplspider.old.crawl.scrapy_private import close_spider
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -178,7 +178,7 @@ class Command(BaseRunSpiderCommand):
 
 def _why_not(args: list[str], opts: argparse.Namespace) -> str:
     """What is wrong with the command line, "" if nothing is."""
-    from tplspider.crawl.archive.files import is_archive
+    from tplspider.old.crawl.archive.files import is_archive
 
     if unknown := [arg for arg in args if arg.startswith("-")]:
         return f"unknown option {unknown[0]!r}"
@@ -210,7 +210,7 @@ def _wanted(found: PageTemplate, opts: argparse.Namespace) -> tuple[str, str]:
 
 
 def _tell_evidence(found: PageTemplate) -> None:
-    from tplspider.crawl.harmless_log import harmless
+    from tplspider.old.crawl.harmless_log import harmless
     from tplspider.search.answer import NO_EVIDENCE
 
     if not found.evidence:

@@ -54,10 +54,15 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
-        from tplspider.crawl.harmless_log import guard_log
-        from tplspider.crawl.ui.extension import give_extension
-        from tplspider.crawl.ui.serve import check_settings, run_ui, turn_settings, worker_command
-        from tplspider.crawl.ui.worker import run_worker
+        from tplspider.old.crawl.harmless_log import guard_log
+        from tplspider.old.crawl.ui.extension import give_extension
+        from tplspider.old.crawl.ui.serve import (
+            check_settings,
+            run_ui,
+            turn_settings,
+            worker_command,
+        )
+        from tplspider.old.crawl.ui.worker import run_worker
         from tplspider.profiles import profile_names
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
         from tplspider.ui.store import StoreError
@@ -88,7 +93,7 @@ class Command(ScrapyCommand):
             self._refuse(f"{error.filename}: {error.strerror}" if error.filename else error)
 
     def _refuse(self, why: object) -> NoReturn:
-        from tplspider.crawl.exit_status import refuse
+        from tplspider.old.crawl.exit_status import refuse
 
         assert self.settings is not None
         refuse("ui", why, self.settings)

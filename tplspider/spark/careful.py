@@ -13,7 +13,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from tplspider.extraction import SECONDS
+from tplspider.old.extraction import SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

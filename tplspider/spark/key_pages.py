@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tplspider.crawl.archive.answers import unsearched
-from tplspider.crawl.archive.key_lines import host_name, of_hosts
-from tplspider.crawl.arguments import OPTIONS, check_options
-from tplspider.crawl.batch.key_list import open_list
-from tplspider.crawl.batch.list_line import ListLine
-from tplspider.crawl.key_page import key_page_of_line
-from tplspider.extraction.extractors import one_line
+from tplspider.old.crawl.archive.answers import unsearched
+from tplspider.old.crawl.archive.key_lines import host_name, of_hosts
+from tplspider.old.crawl.arguments import OPTIONS, check_options
+from tplspider.old.crawl.batch.key_list import open_list
+from tplspider.old.crawl.batch.list_line import ListLine
+from tplspider.old.crawl.key_page import key_page_of_line
+from tplspider.old.extraction.extractors import one_line
 from tplspider.search.answer import unanswered
 from tplspider.search.session import SearchOptions
 from tplspider.sources.unread import Unread

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.extraction import EXTRACTOR, SECONDS
-from tplspider.extraction.archive_search import ArchiveWork
-from tplspider.extraction.extractors import extractor_name
+from tplspider.old.extraction import EXTRACTOR, SECONDS
+from tplspider.old.extraction.archive_search import ArchiveWork
+from tplspider.old.extraction.extractors import extractor_name
 from tplspider.search.answer import counted
 from tplspider.search.session import SearchLimits, SearchOptions
 from tplspider.spark.job_arguments import job_parser

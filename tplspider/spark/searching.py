@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tplspider.extraction.archive_search import ArchiveAnswer, ArchiveJob, ArchiveWork, Searcher
-from tplspider.extraction.extractors import one_line
 from tplspider.items import CandidateSearch
+from tplspider.old.extraction.archive_search import ArchiveAnswer, ArchiveJob, ArchiveWork, Searcher
+from tplspider.old.extraction.extractors import one_line
 from tplspider.search.answer import joined, unanswered
 from tplspider.search.session import SearchOptions, search_id
 from tplspider.sources.kept_pages import KeptPages

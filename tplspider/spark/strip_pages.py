@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tplspider.extraction import SECONDS
-from tplspider.extraction.archive_search import draw_pool
-from tplspider.extraction.extractors import one_line
+from tplspider.old.extraction import SECONDS
+from tplspider.old.extraction.archive_search import draw_pool
+from tplspider.old.extraction.extractors import one_line
 from tplspider.pools.site_templates import Stripper
 from tplspider.sources.unread import Unread
 from tplspider.sources.warc_index import stored_key

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 
 from tplspider import signals
-from tplspider.crawl.arguments import check_arguments
-from tplspider.crawl.batch.inputs import Inputs
-from tplspider.crawl.batch.job import open_job
-from tplspider.crawl.batch.searches import Searches
-from tplspider.crawl.config import Config, adapt_settings
-from tplspider.crawl.credentials import without_credentials
-from tplspider.crawl.failures import answer_of
-from tplspider.crawl.outputs.lost import OutputWatch
-from tplspider.crawl.page_output import PageOutput
-from tplspider.crawl.requests import empty_request, key_page_request, link_request
-from tplspider.crawl.responses import web_page
-from tplspider.crawl.ticket import Ticket, expected_ticket, is_expected
-from tplspider.crawl.vanished import TicketOffice
-from tplspider.crawl.warc.recorder import tell
+from tplspider.old.crawl.arguments import check_arguments
+from tplspider.old.crawl.batch.inputs import Inputs
+from tplspider.old.crawl.batch.job import open_job
+from tplspider.old.crawl.batch.searches import Searches
+from tplspider.old.crawl.config import Config, adapt_settings
+from tplspider.old.crawl.credentials import without_credentials
+from tplspider.old.crawl.failures import answer_of
+from tplspider.old.crawl.outputs.lost import OutputWatch
+from tplspider.old.crawl.page_output import PageOutput
+from tplspider.old.crawl.requests import empty_request, key_page_request, link_request
+from tplspider.old.crawl.responses import web_page
+from tplspider.old.crawl.ticket import Ticket, expected_ticket, is_expected
+from tplspider.old.crawl.vanished import TicketOffice
+from tplspider.old.crawl.warc.recorder import tell
 from tplspider.web.page import TOO_LONG, NoPage
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.crawl.batch.results import Item
+    from tplspider.old.crawl.batch.results import Item
     from tplspider.search.session import Event, SearchSession
 
     Outputs = AsyncIterator[Request | Item]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tplspider.extraction.errors import (
+from tplspider.old.extraction.errors import (
     ExtractionError,
     ExtractionMemoryError,
     ExtractionTimeoutError,

@@ -11,8 +11,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tplspider.extraction.errors import ExtractionError
-from tplspider.extraction.strip_workers import StripWorkers
+from tplspider.old.extraction.errors import ExtractionError
+from tplspider.old.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.sources.warc_pools import pages_by_place
 from tplspider.stripping.outcomes import EMPTY, PAGE, UNREADABLE, outcome_of

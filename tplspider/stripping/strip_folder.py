@@ -10,9 +10,9 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tplspider.extraction import MEGABYTES, SECONDS
-from tplspider.extraction.errors import ExtractionError
-from tplspider.extraction.strip_workers import StripWorkers
+from tplspider.old.extraction import MEGABYTES, SECONDS
+from tplspider.old.extraction.errors import ExtractionError
+from tplspider.old.extraction.strip_workers import StripWorkers
 from tplspider.pools.pool import PooledPage, page_identity, page_site
 from tplspider.stripping.folder_pools import FolderPools, read_listed
 from tplspider.stripping.outcomes import PAGE, outcome_of
