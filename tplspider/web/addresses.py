@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import urljoin, urlsplit
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 LONGEST_HOST = 253  # of a name in the DNS
 LONGEST_BASE = 2048  # characters of a base without its query: links are put behind that
 
-_SCHEME = frozenset(ascii_letters + digits + "+-.")
+_ELSEWHERE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.ASCII | re.IGNORECASE)
 
 
 def is_elsewhere(href: str) -> bool:
@@ -41,13 +40,7 @@ def is_elsewhere(href: str) -> bool:
     >>> is_elsewhere("mailto:me@example.org"), is_elsewhere("a/b:c")
     (True, False)
     """
-    scheme, colon, _ = href.partition(":")
-    return (
-        bool(colon)
-        and scheme[:1].isalpha()
-        and _SCHEME.issuperset(scheme)
-        and scheme.lower() not in ("http", "https")
-    )
+    return _ELSEWHERE.match(href) is not None
 
 
 def without_user(href: str) -> str:
@@ -304,9 +297,7 @@ class Resolver:
 
         It takes an address to pieces and puts it together again, and there may be many pieces.
         """
-        if not self._origin or any(part in href for part in ("//", "/.", ";")):
-            return ""
-        if href.endswith("?"):
+        if not self._origin or href.endswith("?") or any(x in href for x in ("//", "/.", ";")):
             return ""
         if href.startswith("/"):
             return self._origin + href
@@ -417,10 +408,8 @@ def _site_host_and_port(identity: str) -> tuple[str, int | None]:
     """The host without ``www.``, and the port unless it is that of the scheme."""
     parts = urlsplit(identity)
     host = (parts.hostname or "").removeprefix("www.")
-    port = parts.port
-    if (parts.scheme, port) in {("http", 80), ("https", 443)}:
-        port = None
-    return host, port
+    is_default = (parts.scheme, parts.port) in {("http", 80), ("https", 443)}
+    return host, None if is_default else parts.port
 
 
 def fold_host(host: str) -> str:

@@ -342,7 +342,6 @@ def _is_ignored(url: str) -> bool:
 # Addresses for which the directory of the base is all that counts: a query alone is put behind all
 # of the base, http:x is relative to some, and // is none at all.
 _PUT_BEHIND = re.compile(r"(?:https?://|/)?[\w.~%-][\w.~%/?&=+,-]*|/")
-_SAFE_PATH = re.compile(r"[\w.~/-]*", re.ASCII)  # neither quoted nor anything to quote, but slashes
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
@@ -363,10 +362,7 @@ class Targets:
         self.own = unquote(url.partition("#")[0].partition("?")[0])
         path = _ENDING.sub("", _path(url)).strip("/")
         last = path.rpartition("/")[2]
-        if _SAFE_PATH.fullmatch(path):  # as nearly all are
-            names = sorted({path, path.replace("/", "%2F"), last}, key=len, reverse=True)
-        else:
-            names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
+        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
         self._names = [name for name in names if len(name) > 3]
         # What has none of these in it has none of the names: most names end with the last.
         self._signs = self._names[-1:]
@@ -407,8 +403,7 @@ class Targets:
         if query and any(name in query for name in self._names):
             link = f"{base_address}?*"  # with this page's address a share link has its title, too
         for name in self._names:
-            if name in link:
-                link = link.replace(name, "*")
+            link = link.replace(name, "*")
         return link
 
     def _look_up(self, address: str) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ anything is normalised: the one takes minutes, the other is not to be seen.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -63,6 +64,9 @@ def redirect_target(page: WebPage) -> str | None:
     """
     location = page.headers.get("location")
     if page.status in REDIRECTS and location is not None:
+        # Headers are read as Latin-1; what is not ASCII is UTF-8, mostly.
+        with suppress(UnicodeError):
+            location = location.encode("latin-1").decode()
         target = urljoin(page.url, safe_url_string(clean_location(location)))
         if not target.lower().startswith(("http://", "https://")):
             raise ValueError("neither http nor https")
