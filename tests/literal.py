@@ -27,6 +27,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 DOCUMENT = object()  # the root of every tree, above its top-level elements
 LONGEST_HOST = 253
 UNSEEN = ("script", "style", "noscript", "template")
+REFUSALS = ("http-401", "http-403", "http-429", "http-503", "timeout", "dns", "connection")
 FRAME = [
     *("a", "article", "aside", "body", "center", "div", "font", "footer", "form", "h1", "h2"),
     *("h3", "header", "img", "input", "li", "main", "nav", "ol", "p", "section", "table", "td"),
@@ -59,7 +60,8 @@ class LiteralPage:
 class LiteralAnswer:
     """The outcome of a search."""
 
-    reason: str  # complete_subdigraph | links_exhausted | max_loads | key_page_unusable
+    # complete_subdigraph | links_exhausted | max_loads | refused | key_page_unusable
+    reason: str
     loads: int
     links: int
     asked: list[str]  # the addresses asked for, in order, the key page first
@@ -408,12 +410,21 @@ def missing_links(pages: dict[int, Explored], p: int, cs: list[int]) -> list[lis
     return [pair for pair in both_ways if not leads(pages, *pair)][:10]
 
 
+def is_refused(explored: list[dict[str, Any]], max_refusals: int) -> bool:
+    """Whether the last links, duplicates left out, all ended with the same refusal."""
+    reasons = [row["reason"] for row in explored if row["outcome"] != "duplicate"]
+    if max_refusals == 0 or len(reasons) < max_refusals:
+        return False
+    return any(set(reasons[-max_refusals:]) == {refusal} for refusal in REFUSALS)
+
+
 def search(
     load: Callable[[str], LiteralPage | str],
     key_url: str,
     n: int = 3,
     max_loads: int = 100,
     scope: str = "host",
+    max_refusals: int = 10,
 ) -> LiteralAnswer:
     """The paper's Algorithm 2, one page at a time; ``load`` gives a page or the reason why there
     is none."""
@@ -469,6 +480,8 @@ def search(
             if isinstance(page, str):
                 record["reason"] = page
                 answer.explored.append(record)
+                if is_refused(answer.explored, max_refusals):
+                    return finish("refused", best)
                 continue
             record["url"] = page.url
             final = identity(page.url)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests import literal
 from tests.support.examples import examples
-from tests.support.plain_site import ROOT, PlainSite, outcome, run, sites
+from tests.support.plain_site import ROOT, PlainSite, outcome, refusing_sites, run, sites
 from tplspider import (
     Address,
     NoPage,
@@ -24,32 +24,39 @@ def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
     return {
         "reason": answer.reason,
         "loads": answer.loads,
-        "members": answer.members,
+        "candidates": answer.members,
         "explored": [tuple(row.values()) for row in answer.explored],
     }
 
 
+ANY = sites() | refusing_sites()
+REFUSALS = st.sampled_from([10, 3, 2, 1, 0])
+
+
 @examples(400)
-@given(sites(), st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]))
-def test_the_search_is_that_of_the_literal_reading(site: PlainSite, n: int, max_loads: int) -> None:
-    expected = literal.search(site.load, ROOT + "/", n, max_loads)
-    search, asked = run(site, "/", size=n, max_loads=max_loads)
+@given(ANY, st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]), REFUSALS)
+def test_the_search_is_that_of_the_literal_reading(
+    site: PlainSite, n: int, max_loads: int, max_refusals: int
+) -> None:
+    expected = literal.search(site.load, ROOT + "/", n, max_loads, max_refusals=max_refusals)
+    search, asked = run(site, "/", size=n, max_loads=max_loads, max_refusals=max_refusals)
     assert outcome(search) == expected_outcome(expected)
     assert asked == expected.asked
 
 
 @examples(300)
 @given(
-    sites(),
+    ANY,
     st.integers(1, 5),
     st.sampled_from([0, 3, 6]),
+    REFUSALS,
     st.integers(2, 8),
     st.integers(0, 1000),
 )
 def test_the_answer_does_not_depend_on_timing(
-    site: PlainSite, n: int, max_loads: int, in_flight: int, seed: int
+    site: PlainSite, n: int, max_loads: int, max_refusals: int, in_flight: int, seed: int
 ) -> None:
-    options: dict[str, Any] = {"size": n, "max_loads": max_loads}
+    options: dict[str, Any] = {"size": n, "max_loads": max_loads, "max_refusals": max_refusals}
     alone, asked = run(site, "/", **options)
     several, asked_by_several = run(site, "/", in_flight=in_flight, seed=seed, **options)
     assert outcome(several) == outcome(alone)
@@ -98,6 +105,34 @@ def test_the_largest_of_the_smaller_ones_is_the_answer_when_links_run_out() -> N
 )
 def test_the_budget_counts_the_key_page(max_loads: int, reason: str, loads: int) -> None:
     search, _ = run(PlainSite({"/": ["/a", "/b"]}), "/", max_loads=max_loads)
+    assert (search.reason, search.loads) == (reason, loads)
+
+
+SAME_TEXT = "a duplicate of the first"
+
+
+@pytest.mark.parametrize(
+    ("ends", "max_refusals", "reason", "loads"),
+    [
+        (["http-429"] * 12, 10, "refused", 11),
+        (["http-429"] * 12, 0, "links_exhausted", 13),
+        (["http-404"] * 12, 10, "links_exhausted", 13),
+        (["timeout", "dns"] * 3, 2, "links_exhausted", 7),  # not one and the same
+        (["http-403", "", "http-403", "http-403", ""], 2, "refused", 5),  # a page breaks the row
+        (["http-403", "http-404", "http-403", "http-403", ""], 2, "refused", 5),
+        ([SAME_TEXT, "connection", SAME_TEXT, "connection", ""], 2, "refused", 5),
+    ],
+)
+def test_a_site_that_refuses_is_left_alone(
+    ends: list[str], max_refusals: int, reason: str, loads: int
+) -> None:
+    site = PlainSite({"/": [f"/{number}" for number in range(len(ends))]})
+    for path, end in zip(site.links["/"], ends, strict=True):
+        if end == SAME_TEXT:
+            site.texts[path] = end
+        elif end:
+            site.failures[path] = end
+    search, _ = run(site, "/", max_refusals=max_refusals)
     assert (search.reason, search.loads) == (reason, loads)
 
 

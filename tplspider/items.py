@@ -75,12 +75,12 @@ class CandidateSearch:
     key_outcome: str
     loads: int
     links: int
-    members: list[str] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list)
     explored: list[ExploredLink] = field(default_factory=list)
     bounded: bool = False
     wasted: int = 0
     hint: str = ""
-    similarity: float | None = None  # the lowest of the members; None without members
+    similarity: float | None = None  # the lowest of the candidates; None without any
     search_id: str = ""
     requested_url: str = ""
     witnesses: list[WitnessLink] = field(default_factory=list)
@@ -102,7 +102,7 @@ class PageTemplate:
     """The template of a key page, and what is left of the page without it."""
 
     key_url: str
-    members: list[str]
+    candidates: list[str]
     template_html: str
     content_html: str
     content_text: str
@@ -121,6 +121,15 @@ class PageTemplate:
 
     def __repr__(self) -> str:
         return _show(self, "key_url", "template_share", "content_text")
+
+
+class TextRow(dict[str, Any]):
+    """A row of the table of texts for a list: the user's columns, then ours."""
+
+    search_id: str = ""
+
+
+OURS = (TemplateCandidate, CandidateSearch, PageTemplate, TextRow)
 
 
 def _show(item: object, *names: str) -> str:

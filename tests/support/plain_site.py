@@ -135,7 +135,7 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
     return {
         "reason": search.reason,
         "loads": search.loads,
-        "members": [visit.url for visit in search.members],
+        "candidates": [visit.url for visit in search.members],
         "explored": [
             tuple(value for name, value in row.items() if name in TOLD)
             for row in explored_links(search)
@@ -177,4 +177,21 @@ def sites(draw: st.DrawFn) -> PlainSite:
         if path in HIDDEN and draw(st.booleans()):
             site.redirects.pop(path, None)
     site.max_redirects = draw(st.sampled_from([20, 20, 3, 2, 1]))
+    return site
+
+
+@st.composite
+def refusing_sites(draw: st.DrawFn) -> PlainSite:
+    """Sites that refuse many links, in rows that pages, duplicates and other faults interrupt."""
+    site = draw(sites())
+    site.links["/"] = draw(st.permutations(PATHS))
+    ends = st.sampled_from(
+        ["http-429", "http-429", "timeout", "http-404", "same", "page /", "", ""]
+    )
+    for path in PATHS:
+        end = draw(ends)
+        if end.startswith(("http", "timeout")):
+            site.failures[path] = end
+        elif end:
+            site.texts[path] = end
     return site

@@ -136,11 +136,11 @@ def make_report(
         if not links[rank] <= known:
             raise ValueError(f"page {rank} of the summary links to pages that are not there")
     ranks = {rows[rank]["url"]: rank for rank in reversed(pages)}
-    if not ranks.keys() >= {*found.members}:
+    if not ranks.keys() >= {*found.candidates}:
         raise ValueError("the members of the summary are not among its explored pages")
-    if found.cs_size != len({*found.members}) or len(found.members) != found.cs_size:
+    if found.cs_size != len({*found.candidates}) or len(found.candidates) != found.cs_size:
         raise ValueError("cs_size of the summary is not the number of its members")
-    members = tuple(sorted(ranks[url] for url in found.members))
+    members = tuple(sorted(ranks[url] for url in found.candidates))
     return Report(found, made, rows, links, members)
 
 

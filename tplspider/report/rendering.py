@@ -278,7 +278,7 @@ def matrix_pages(report: Report) -> list[int]:
 def _compared(report: Report) -> list[str]:
     """The pages of a saved pool that the key page was compared with."""
     template = report.template
-    return template.members[:_COMPARED] if template and by_pool(report.summary) else []
+    return template.candidates[:_COMPARED] if template and by_pool(report.summary) else []
 
 
 def _near(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
-from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, SubdigraphSearch, Visit
+from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, REFUSED, SubdigraphSearch, Visit
 from tplspider.search.sort_links import HyperlinkDistances
 from tplspider.search.witness import witness_link
 from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint, top_level
@@ -104,6 +104,14 @@ def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
             f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}): the template may be another one"
         )
     return joined(*hints)
+
+
+def refused_hint(search: SubdigraphSearch) -> str:
+    """What to tell of a site that has refused link after link; '' for others."""
+    if search.reason != REFUSED:
+        return ""
+    count, reason = len(search.refusals), search.refusals[-1]
+    return f"the site refused {count} links in a row ({reason}), so it was left alone"
 
 
 def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
@@ -227,11 +235,11 @@ def summary(
         key_outcome="ok",
         loads=search.loads,
         links=links,
-        members=[visit.url for visit in search.members],
+        candidates=[visit.url for visit in search.members],
         explored=explored_links(search),
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=joined(hint, answer_hint(values, search.size, links)),
+        hint=joined(hint, refused_hint(search), answer_hint(values, search.size, links)),
         similarity=min(values, default=None),
         search_id=search_id,
         requested_url=requested_url,

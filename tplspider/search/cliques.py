@@ -17,6 +17,7 @@ from tplspider.web.page import (
     BAD_RESPONSE,
     NOT_ARCHIVED,
     OFFSITE_REDIRECT,
+    REFUSALS,
     Answer,
     NoPage,
     Page,
@@ -37,6 +38,7 @@ LINKS_EXHAUSTED = "links_exhausted"
 MAX_LOADS = "max_loads"
 MAX_SECONDS = "max_seconds"
 CANCELLED = "cancelled"
+REFUSED = "refused"  # by the site: the same refusal, link after link
 KEY_PAGE_UNUSABLE = "key_page_unusable"
 POOL = "pool"  # a saved pool of the site has told what a search was to find out
 
@@ -47,6 +49,7 @@ POOL = "pool"  # a saved pool of the site has told what a search was to find out
 # sets of pages are integers used as bit sets, bit *i* for page *i*.
 
 MAX_SEARCH_NODES = 30_000
+MAX_REFUSALS = 10
 
 
 class CompleteSubdigraphs:
@@ -520,6 +523,7 @@ class SubdigraphSearch(Exploration):
         strategy: Callable[[Sequence[Any], SubdigraphSearch], Iterator[Address]] | None = None,
         size: int = 3,
         max_loads: int = 100,
+        max_refusals: int = MAX_REFUSALS,
         in_flight: int = 1,
         max_redirects: int = MAX_REDIRECTS,
         max_nodes: int = MAX_SEARCH_NODES,
@@ -527,6 +531,8 @@ class SubdigraphSearch(Exploration):
     ) -> None:
         super().__init__(key_page, size, max_nodes)
         self.max_loads = max_loads
+        self.max_refusals = max_refusals
+        self.refusals: list[str] = []  # the last links in a row that were refused, by reason
         self.in_flight = in_flight
         self.reason = ""  # why the search is over
         self.ways = RedirectWays(self, max_redirects)
@@ -639,8 +645,23 @@ class SubdigraphSearch(Exploration):
             self._asked -= 1  # it was not a page of its own, but the end of another's redirects
         self._held.discard(visit.rank)
         self.account(visit, answer)
+        self._count_refusals(visit)
         if self.complete:
             self.reason = COMPLETE
+
+    def _count_refusals(self, visit: Visit) -> None:
+        """End the search when a site refuses link after link for the same reason.
+
+        Duplicates, and links known without a load, neither count nor break the row.
+        """
+        if visit.duplicate_of or visit.is_absent:
+            return
+        if visit.reason not in REFUSALS or visit.reason not in self.refusals:
+            self.refusals = []
+        if visit.reason in REFUSALS:
+            self.refusals.append(visit.reason)
+            if len(self.refusals) == self.max_refusals:
+                self.reason = REFUSED
 
 
 def _itself(link: Address) -> Redirect:

@@ -7,18 +7,22 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from tplspider.search.answer import (
     candidates,
+    joined,
     key_page_fault_hint,
     key_page_hint,
+    scheme_hint,
     summary,
     unanswered,
 )
 from tplspider.search.cliques import (
     KEY_PAGE_UNUSABLE,
     MAX_REDIRECTS,
+    MAX_REFUSALS,
     MAX_SEARCH_NODES,
     SubdigraphSearch,
     Visit,
@@ -58,6 +62,7 @@ class SearchOptions:
     max_loads: int = 100
     max_seconds: float = 0
     witness: int = 1  # pages that may be loaded on top, for the template
+    max_refusals: int = MAX_REFUSALS  # links in a row that a site may refuse; 0 for no limit
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, int) or self.n < 1:
@@ -140,10 +145,22 @@ STRATEGIES: dict[str, Strategy] = {"guided": guided_order, "paper": paper_order}
 
 
 def strategy_named(name: str) -> Strategy:
-    """The strategy of that name; ValueError if there is none."""
-    if name not in STRATEGIES:
-        raise ValueError(f"strategy={name!r}: expected one of {', '.join(STRATEGIES)}")
-    return STRATEGIES[name]
+    """The strategy of that name, or at that place (``package.module:function``).
+
+    Raises ValueError if there is none.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    module, colon, function = name.partition(":")
+    try:
+        found = getattr(import_module(module), function) if colon else None
+    except Exception as error:  # an import runs whatever the module contains
+        raise ValueError(f"strategy: {module} cannot be imported: {error}") from error
+    if not callable(found):
+        expected = f"{', '.join(STRATEGIES)}, or package.module:function"
+        raise ValueError(f"strategy: expected {expected}")  # noqa: TRY004 - of an argument
+    strategy: Strategy = found
+    return strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +374,7 @@ class SearchSession:
             strategy=self._order,
             size=self.options.n,
             max_loads=self.options.max_loads,
+            max_refusals=self.options.max_refusals,
             in_flight=self.limits.in_flight,
             max_redirects=self.limits.max_redirects,
             max_nodes=self.limits.max_nodes,
@@ -392,7 +410,8 @@ class SearchSession:
 
     def _end_unused(self, key_url: str, outcome: str, reason: str, hint: str = "") -> None:
         """End a search that could not start, because of what its key page gave."""
-        end = unanswered(self.requested_url, outcome, hint, self.search_id)
+        assumed = scheme_hint(outcome, self.requested_url)
+        end = unanswered(self.requested_url, outcome, joined(hint, assumed), self.search_id)
         size = self.options.n
         self._end(replace(end, key_url=key_url, requested_size=size, reason=reason, loads=1))
 

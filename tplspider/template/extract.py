@@ -390,7 +390,7 @@ def _outcome(url: str, members: list[str]) -> PageTemplate:
     """An outcome that has nothing yet of what takes time."""
     return PageTemplate(
         key_url=url,
-        members=members,
+        candidates=members,
         not_template=[],
         content_html="",
         content_text="",

@@ -326,7 +326,7 @@ _WORD = re.compile(r"\w+")
 _BASE = re.compile(r"<base\b", re.IGNORECASE)
 
 
-class MarkdownMissingError(ImportError):
+class MarkdownMissingError(ImportError, ValueError):
     """What makes Markdown is not installed; the message says in a line what to do."""
 
 

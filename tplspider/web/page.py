@@ -69,19 +69,12 @@ _BROWSER_ENCODINGS = {
 _BINARY = frozenset(range(32)) - frozenset(b"\0\t\n\r")
 
 
-def _endings() -> MimeTypes:
-    types = MimeTypes()
-    types.types_map = (
-        {},
-        {
-            **dict.fromkeys(_HTML_ENDINGS.split(), "text/html"),
-            **dict.fromkeys(_TEXT_ENDINGS.split(), "text/plain"),
-        },
-    )
-    return types
-
-
-_ENDINGS = _endings()
+_ENDINGS = MimeTypes()
+_ENDINGS.types_map = (
+    {},
+    dict.fromkeys(_HTML_ENDINGS.split(), "text/html")
+    | dict.fromkeys(_TEXT_ENDINGS.split(), "text/plain"),
+)
 
 
 @dataclass(frozen=True)
@@ -115,20 +108,17 @@ class WebPage:
         valid UTF-8, beyond ASCII, is UTF-8: nobody writes that by chance. And what browsers do not
         know is not a declaration.
         """
-        encoding = self._declared_encoding
-        if resolve_encoding(encoding) in _WESTERN and _is_utf8_beyond_ascii(self.body):
-            return "utf-8"
-        return encoding
-
-    @cached_property
-    def _declared_encoding(self) -> str:
-        return (
+        body = self.body
+        encoding = (
             self.given_encoding
-            or read_bom(self.body)[0]
+            or read_bom(body)[0]
             or known_encoding(http_content_type_encoding(self._content_type))
-            or known_encoding(html_body_declared_encoding(self.body))
+            or known_encoding(html_body_declared_encoding(body))
             or self._guessed[0]
         )
+        if resolve_encoding(encoding) in _WESTERN and not body.isascii() and _is_utf8(body):
+            return "utf-8"
+        return encoding
 
     @cached_property
     def text(self) -> str:
@@ -163,10 +153,7 @@ def known_encoding(encoding: str | None) -> str:
     return encoding if encoding and resolve_encoding(encoding) in _BROWSER_ENCODINGS else ""
 
 
-def _is_utf8_beyond_ascii(data: bytes) -> bool:
-    """Whether this is UTF-8, and more than ASCII."""
-    if data.isascii():
-        return False
+def _is_utf8(data: bytes) -> bool:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -203,12 +190,10 @@ def _kind_by_content(body: bytes) -> str:
 
 
 def _guess(body: bytes) -> str | None:
-    for encoding in ("ascii", "utf-8"):
-        try:
-            body.decode(encoding)
-        except UnicodeError:
-            continue
-        return resolve_encoding(encoding)
+    if body.isascii():
+        return resolve_encoding("ascii")
+    if _is_utf8(body):
+        return "utf-8"
     # Here and not above: few pages leave it to guesses, and it takes its time to import.
     from charset_normalizer import from_bytes
 
@@ -327,6 +312,9 @@ ROBOTS = "robots"
 TIMEOUT = "timeout"
 TOO_LARGE = "too-large"
 TOO_LONG = "too-long"  # the address
+
+# What a site answers that wants to be left alone, or that is out of reach.
+REFUSALS = frozenset({"http-401", "http-403", "http-429", "http-503", TIMEOUT, DNS, CONNECTION})
 
 # Of key pages alone.
 BAD_INPUT = "bad-input"  # a line of a list that is out of form
