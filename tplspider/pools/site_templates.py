@@ -26,6 +26,7 @@ from tplspider.pools.store import (
 from tplspider.search.witness import path_segments
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
+from tplspider.web.html import fold, parse_html, visible_texts
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
@@ -529,7 +530,12 @@ class SiteTemplates(Generic[Token]):
             )
         except TooLargeError as error:
             logger.warning("%s is not read, its texts are empty: %s", page.url, error)
-        except (TimeoutError, ValueError) as error:  # of an address that cannot be parsed
+        except TimeoutError as error:
+            logger.warning("No template for %s: %s", storable(page.url), error)
+            # All visible text, which is quick to be had.
+            text = "\n".join(filter(None, map(fold, visible_texts(parse_html(page.html)))))
+            return PageTemplate(page.url, [], "", "", text, [], 0.0, main_text=text)
+        except ValueError as error:  # of an address that cannot be parsed
             logger.warning("No template for %s: %s", storable(page.url), error)
             with suppress(ValueError):
                 return self._stripper.strip(site, page, (), wanted=self._wanted)
