@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.old.crawl.batch.answers import SearchAnswer
-    from tplspider.old.crawl.batch.search_many import search_many
+    from tplspider.library import search_many
     from tplspider.pools.site_templates import SiteTemplates, StrippedPage
     from tplspider.pools.store import PoolFolder
+    from tplspider.results import SearchAnswer
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
     from tplspider.search.sort_links import sort_links
@@ -76,7 +76,7 @@ _MODULES = {
     "PageTemplate": "items",
     "PoolFolder": "pools.store",
     "Redirect": "web.page",
-    "SearchAnswer": "old.crawl.batch.answers",
+    "SearchAnswer": "results",
     "SearchLimits": "search.session",
     "SearchOptions": "search.session",
     "SearchSession": "search.session",
@@ -94,7 +94,7 @@ _MODULES = {
     "open_archive": "sources.warc_archive",
     "parse_html": "web.html",
     "read_page": "web.page",
-    "search_many": "old.crawl.batch.search_many",
+    "search_many": "library",
     "search_pages": "sources.base",
     "similarity": "web.similarity",
     "sort_links": "search.sort_links",

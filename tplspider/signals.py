@@ -12,6 +12,9 @@ last.
 
 ``search_settled(spider, session)``: the items are out, through the pipelines and written to feeds.
 
+``line_answered(spider, summary, answer, repeated)``: a key page, or a line of a list, has its
+summary out; *repeated* if its search was made for an earlier line.
+
 A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """
 
@@ -27,6 +30,7 @@ search_started = object()
 link_settled = object()
 search_ended = object()
 search_settled = object()
+line_answered = object()
 
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:

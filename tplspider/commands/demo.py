@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import redirect_stdout
-from io import StringIO
+import webbrowser
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy import signals
 from scrapy.commands import ScrapyCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from scrapy.crawler import Crawler
-
-    from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+    from tplspider.items import PageTemplate
+    from tplspider.results import SearchAnswer
 
 _REPORT = "demo-report.html"
 _SHOWN_LINES = 8  # of the content
-# What a person is told about each link that was taken up.
-_OUTCOMES = {"page": "page", "duplicate": "duplicate", "none": "no page"}
 
 
 class Command(ScrapyCommand):
@@ -37,7 +32,7 @@ class Command(ScrapyCommand):
         "LOG_LEVEL": "WARNING",
         "DOWNLOAD_DELAY": 0,
         "HTTPPROXY_ENABLED": False,
-        "TPLSPIDER_TEMPLATE": True,
+        "TPLSPIDER_TEXTS": True,
     }
 
     def syntax(self) -> str:
@@ -55,7 +50,6 @@ class Command(ScrapyCommand):
         parser.add_argument("--open", action="store_true", help="show the report in a browser")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        # Here and not above: every scrapy command imports this module.
         from tplspider.profiles import leave_project
 
         super().process_options(args, opts)
@@ -67,12 +61,10 @@ class Command(ScrapyCommand):
             self.settings.set(name, value, priority=30)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider import signals
+        from tplspider.commands.crawl import LOST, check, exit_status, print_text, refuse
         from tplspider.demo.server import KEY_PAGE, SiteServer
-        from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-        from tplspider.old.crawl.exit_status import LOST, exit_status, refuse
-        from tplspider.old.crawl.harmless_log import guard_log
-        from tplspider.old.crawl.preflight import check_crawl
-        from tplspider.old.crawl.printing import print_text
+        from tplspider.log_sanitizer import guard_log
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         assert self.crawler_process
@@ -80,47 +72,29 @@ class Command(ScrapyCommand):
         guard_log()
         if args:
             refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
-        found: list[TemplateCandidate] = []
-        summaries: list[CandidateSearch] = []
-        templates: list[PageTemplate] = []
-
-        def keep(item: Any) -> None:
-            if isinstance(item, TemplateCandidate):
-                found.append(item)
-            elif isinstance(item, CandidateSearch):
-                summaries.append(item)
-            elif isinstance(item, PageTemplate):
-                templates.append(item)
-
+        answers: list[SearchAnswer] = []
+        report = opts.report or _report_file()
         with SiteServer() as server:
-            report = _report_file() if opts.report is None else opts.report
-            arguments = {"url": server.url + KEY_PAGE, "n": opts.n}
-            arguments |= {"report": report} if report else {}
-            try:
-                check_crawl(TemplateCandidatesSpider, arguments, self.settings)
-            except ValueError as error:
-                refuse("demo", error, self.settings)
+            arguments = {"url": server.url + KEY_PAGE, "n": opts.n, "report": report}
+            check(TemplateCandidatesSpider, "demo", arguments, self.settings)
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
-            crawler.signals.connect(keep, signal=signals.item_scraped)
+
+            def take(answer: SearchAnswer) -> None:
+                answers.append(answer)
+
+            crawler.signals.connect(take, signal=signals.line_answered)
             self.crawler_process.crawl(crawler, **arguments)
             self.crawler_process.start()
-        if not summaries:
-            self.exitcode = 1
-            return
-        written = _written_report(crawler)
-        answer = StringIO()
-        with redirect_stdout(answer):
-            _print_answer(summaries[0], found, server.url)
-            if templates:
-                _print_content(templates[0])
-            if written:
-                print(f"\nA report to look at: {written}")
-            _print_advice(knows_spider=self._knows_spider)
         self.exitcode = exit_status(crawler)
-        if not print_text(answer.getvalue().rstrip("\n"), "demo"):
+        if not answers:
+            return
+        lines = [*_answer(answers[0], server.url), *_content(answers[0].template)]
+        lines += [f"A report to look at: {Path(report).absolute()}", ""]
+        lines += _advice(knows_spider=self._knows_spider)
+        if print_text("\n".join(lines)):
             self.exitcode = LOST
-        if written and opts.open:
-            _show(written)
+        if opts.open and not webbrowser.open(Path(report).absolute().as_uri()):
+            print("scrapy demo: there is no browser to show the report with", file=sys.stderr)
 
 
 def _report_file() -> str:
@@ -131,81 +105,58 @@ def _report_file() -> str:
     return str(Path(folder, _REPORT))
 
 
-def _written_report(crawler: Crawler) -> Path | None:
-    place = crawler.spider.searches.job.plan.report  # type: ignore[union-attr]  # it is ours
-    written = crawler.stats and crawler.stats.get_value("tplspider/reports")
-    return place.page if place and written else None
-
-
-def _show(report: Path) -> None:
-    import webbrowser
-
-    if not webbrowser.open(report.as_uri()):
-        print("scrapy demo: there is no browser to show the report with", file=sys.stderr)
-
-
-def _print_answer(summary: CandidateSearch, found: list[TemplateCandidate], site_url: str) -> None:
+def _answer(answer: SearchAnswer, site_url: str) -> Iterator[str]:
     from tplspider.search.answer import counted, mutually_linked
 
     def short(url: str) -> str:
-        return url.removeprefix(site_url)
+        return url.replace(site_url, "")
 
-    print(f"A small website was served on {site_url}, and one of its pages taken as the key page:")
-    print(f"  {short(summary.key_url)}  ({summary.links} links to other pages of the site)\n")
-    print("The links that were loaded, in order of relevance:\n")
-    members = set(summary.members)
-    rows = [("rank", "link", "what came back", "in the CS")]
+    summary = answer.summary
+    yield f"A small website was served on {site_url}. This is the key page:"
+    yield f"  {short(summary.key_url)}  ({summary.links} links to other pages of the site)\n"
+    yield "The links that were loaded, in order of relevance:\n"
+    rows = [("rank", "link", "what came back", "candidate")]
     for row in summary.explored:
-        came = _OUTCOMES[row["outcome"]]
+        came = "page" if row["outcome"] == "page" else "no page"
         if row["reason"]:
-            came += f": {row['reason'].replace(site_url, '')}"
+            came = f"{row['outcome']}: {short(row['reason'])}".replace("none", "no page")
         elif row["url"] != row["link"]:
             came += f", redirected to {short(row['url'])}"
-        member = row["outcome"] == "page" and row["url"] in members
-        rows.append((str(row["rank"]), short(row["link"]), came, "yes" if member else ""))
-    _print_table(rows)
-    print(
-        f"\n{mutually_linked(summary.cs_size)}, after {counted(summary.loads, 'load')}"
-        f" ({summary.reason}):\n"
-    )
-    _print_table(
-        [
-            ("page", "title", "link text", "distance", "similarity"),
-            *(
-                (short(c.url), c.title, c.anchor_text, f"{c.h_distance:+d}", f"{c.similarity:.2f}")
-                for c in found
-            ),
-        ]
-    )
-    print("\nThey very likely share the template of the key page.")
+        found = row["outcome"] == "page" and row["url"] in summary.candidates
+        rows.append((str(row["rank"]), short(row["link"]), came, "yes" if found else ""))
+    yield from _table(rows)
+    loads = counted(summary.loads, "load")
+    yield f"\n{mutually_linked(summary.cs_size)}, after {loads} ({summary.reason}):\n"
+    rows = [("page", "title", "link text", "similarity")]
+    rows += [
+        (short(c.url), c.title, c.anchor_text, f"{c.similarity:.2f}") for c in answer.candidates
+    ]
+    yield from _table(rows)
+    yield "\nThey very likely share the template of the key page."
 
 
-def _print_content(template: PageTemplate) -> None:
-    from tplspider.old.crawl.harmless_log import harmless
-
-    share = template.template_share
-    print(f"Compared with them, {share:.0%} of its elements are template. What is left:\n")
-    lines = harmless(template.main_text).splitlines()
+def _content(text: PageTemplate | None) -> Iterator[str]:
+    if text is None:
+        return
+    yield f"Compared with them, {text.template_share:.0%} of its elements are template. The rest:\n"
+    lines = text.main_text.splitlines()
     for line in lines[:_SHOWN_LINES]:
-        print("\n".join(wrap(line, 96, initial_indent="  ", subsequent_indent="  ")))
+        yield from wrap(line, 96, initial_indent="  ", subsequent_indent="  ")
     if len(lines) > _SHOWN_LINES:
-        print(f"  ... and {len(lines) - _SHOWN_LINES} more lines")
+        yield f"  ... and {len(lines) - _SHOWN_LINES} more lines"
+    yield ""
 
 
-def _print_advice(*, knows_spider: bool) -> None:
-    print("\nTry it on a site of your own:")
+def _advice(*, knows_spider: bool) -> Iterator[str]:
     page = "https://example.org/some/page"
+    yield "Try it on a site of your own:"
     if knows_spider:
-        print(f"  scrapy crawl template_candidates -a url={page} -O out.json")
-    print(f"  scrapy template {page}")
+        yield f"  scrapy crawl template_candidates -a url={page} -O out.json"
+    yield f"  scrapy text {page}"
 
 
-def _print_table(texts: Sequence[tuple[str, ...]]) -> None:
-    from tplspider.old.crawl.harmless_log import harmless
-
-    rows = [tuple(map(harmless, row)) for row in texts]
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["-" * width for width in widths]
-    for row in (rows[0], lines, *rows[1:]):
+    for row in (rows[0], ["-" * width for width in widths], *rows[1:]):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  " + "  ".join(cells).rstrip())
+        yield "  " + "  ".join(cells).rstrip()

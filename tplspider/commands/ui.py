@@ -54,7 +54,7 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
-        from tplspider.old.crawl.harmless_log import guard_log
+        from tplspider.log_sanitizer import guard_log
         from tplspider.old.crawl.ui.extension import give_extension
         from tplspider.old.crawl.ui.serve import (
             check_settings,
@@ -93,10 +93,10 @@ class Command(ScrapyCommand):
             self._refuse(f"{error.filename}: {error.strerror}" if error.filename else error)
 
     def _refuse(self, why: object) -> NoReturn:
-        from tplspider.old.crawl.exit_status import refuse
+        from tplspider.commands.crawl import refuse
 
         assert self.settings is not None
-        refuse("ui", why, self.settings)
+        refuse("ui", str(why), self.settings)
 
 
 def _passed_on(opts: argparse.Namespace) -> list[str]:

@@ -6,7 +6,7 @@ import shutil
 from tplspider.profiles.default import *  # noqa: F403 - what it builds on
 
 # After Scrapy has decompressed a page and followed redirects: the middlewares from 550 up.
-DOWNLOADER_MIDDLEWARES = {"tplspider.old.crawl.browser.middleware.BrowserMiddleware": 540}
+DOWNLOADER_MIDDLEWARES = {"tplspider.browser.BrowserMiddleware": 540}
 
 PLAYWRIGHT_BROWSER_TYPE = "chromium"
 PLAYWRIGHT_LAUNCH_OPTIONS = {

@@ -1,5 +1,7 @@
 """The default profile: polite and exact, one request at a time."""
 
+from scrapy.settings import default_settings as _scrapy
+
 BOT_NAME = "tplspider"
 SPIDER_MODULES = ["tplspider.spiders"]
 NEWSPIDER_MODULE = "tplspider.spiders"
@@ -15,7 +17,10 @@ DOWNLOAD_TIMEOUT = 30
 DOWNLOAD_MAXSIZE = 10 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 0
 RETRY_TIMES = 1
-METAREFRESH_MAXDELAY = 5
+
+# A resolver that refuses private addresses. Scrapy 2.19 renamed the setting.
+_name = "TWISTED_DNS_RESOLVER" if hasattr(_scrapy, "TWISTED_DNS_RESOLVER") else "DNS_RESOLVER"
+globals()[_name] = "tplspider.private_addresses.CheckedResolver"
 
 # Consoles that run Python for whoever reaches them.
 REMOTE_CONTROL_ENABLED = False

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import asyncio
+import logging
+import zlib
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
+from scrapy.utils.misc import load_object
+from scrapy.utils.url import strip_url
 
 from tplspider import signals
-from tplspider.old.crawl.arguments import check_arguments
-from tplspider.old.crawl.batch.inputs import Inputs
-from tplspider.old.crawl.batch.job import open_job
-from tplspider.old.crawl.batch.searches import Searches
-from tplspider.old.crawl.config import Config, adapt_settings
-from tplspider.old.crawl.credentials import without_credentials
-from tplspider.old.crawl.failures import answer_of
-from tplspider.old.crawl.outputs.lost import OutputWatch
-from tplspider.old.crawl.page_output import PageOutput
-from tplspider.old.crawl.requests import empty_request, key_page_request, link_request
-from tplspider.old.crawl.responses import web_page
-from tplspider.old.crawl.ticket import Ticket, expected_ticket, is_expected
-from tplspider.old.crawl.vanished import TicketOffice
-from tplspider.old.crawl.warc.recorder import tell
-from tplspider.web.page import TOO_LONG, NoPage
+from tplspider.admission import Admission, open_list
+from tplspider.archiver import Archiver
+from tplspider.arguments import Arguments, Config, origin, without_credentials
+from tplspider.failures import reason_of
+from tplspider.items import PageTemplate
+from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyPage, key_page
+from tplspider.outputs import PRIORITY, plan_outputs
+from tplspider.profiles import apply_profile
+from tplspider.report.writer import ReportWriter
+from tplspider.results import Results
+from tplspider.resume import Journal
+from tplspider.search.answer import private_address_hint
+from tplspider.search.session import SearchLimits, SearchSession
+from tplspider.sources.kept_pages import KeptPages
+from tplspider.texts import PageTexts, table_columns
+from tplspider.tracker import CliqueTracker, Counts, count_lost
+from tplspider.web.addresses import host_of
+from tplspider.web.page import (
+    BAD_RESPONSE,
+    OFFSITE_REDIRECT,
+    PRIVATE_ADDRESS,
+    TOO_LONG,
+    NoPage,
+    WebPage,
+    known_encoding,
+)
+from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -33,116 +53,375 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.old.crawl.batch.results import Item
-    from tplspider.search.session import Event, SearchSession
+    from tplspider.outputs import Outputs as PlannedOutputs
+    from tplspider.search.session import Event
+    from tplspider.web.page import Answer
 
-    Outputs = AsyncIterator[Request | Item]
+    Outputs = AsyncIterator[Any]
+
+logger = logging.getLogger(__name__)
+
+BROWSER = "tplspider.browser.BrowserMiddleware"
+TEXT_ROW = "tplspider.items.TextRow"
+_HEADERS = ("Content-Encoding", "Content-Type", "Location")
+
+
+@dataclass(eq=False, slots=True)
+class OpenSearch:
+    """A search whose results are not out yet."""
+
+    session: SearchSession
+    key: KeyPage
+    pages: KeptPages = field(default_factory=KeptPages)
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    opened: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    hosts: dict[str, set[str]] = field(default_factory=dict)  # with those that led to them
+    shared: int = 0  # answers that another search had asked for
+    gives_results: bool = False
+    giving: AsyncGenerator[Any, None] | None = None  # by a callback
+
+    def seconds_left(self) -> float | None:
+        """The time that the search has left; None if it has no limit."""
+        limit = self.session.options.max_seconds
+        return self.opened + limit - asyncio.get_running_loop().time() if limit else None
 
 
 class TemplateCandidatesSpider(Spider):
     """Finds pages that share the web template of a key page, for one key page or for many.
 
-    A session says which links are to be loaded, and the spider asks for no more. Requests pass by
-    the duplicate filter, and hosts are checked by the session: Scrapy drops requests silently.
+    A session says which links to load, and the spider requests no others. Redirects are followed
+    by the callback, which asks the session about each. Requests bypass the duplicate filter.
     """
 
     name = "template_candidates"
-    config: Config
-    output_watch: OutputWatch
-    page_output: PageOutput
-    searches: Searches
-    tickets: TicketOffice
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
-        self.arguments = check_arguments(kwargs)
-        if "url" in kwargs:
-            kwargs["url"] = without_credentials(str(kwargs["url"]))
-        self.requested_url = str(kwargs.get("url") or "")
+        self.arguments = Arguments.of(kwargs)
+        given = {key: value for key, value in kwargs.items() if not key.startswith("_")}
+        self.given_url = str(given.get("url") or "").strip()
         # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
-        given = {k: v for k, v in kwargs.items() if not k.startswith("_")}
-        checked = {k: v for k, v in asdict(self.arguments).items() if k != "credentials"}
-        super().__init__(name, **{**checked, **given})
+        if "url" in given:
+            given["url"] = without_credentials(self.given_url)
+        super().__init__(name, **{**asdict(self.arguments), **given})
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
-        inputs, take = kwargs.get("_inputs"), kwargs.get("_take_answer")  # of a program's own
-        self.inputs = inputs if isinstance(inputs, Inputs) else None
-        self.take_answer = take if callable(take) else None
-        self.sessions: dict[str, SearchSession] = {}  # those whose results are not out yet
+        self.keys: AsyncIterator[KeyLine] | None = kwargs.get("_keys")  # of a program
+        self.pools = kwargs.get("_pools")
+        self.has_table = bool(kwargs.get("_table"))  # of texts, a row for each line
+        self.shows_progress = bool(kwargs.get("_progress"))
+        self.is_quiet = bool(kwargs.get("_quiet"))  # a command tells hints itself
+        self.is_list = not self.given_url
+        self.line_count: int | None = None
+        self.can_go_on = False  # whether what is not done now can be done another time
+        self.counts = Counts()
+        self.searches: dict[str, OpenSearch] = {}
+        self.admission = Admission(self)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.config = Config.from_crawler(crawler)
-        job = open_job(crawler, spider, spider.arguments)
-        spider.output_watch = OutputWatch(crawler, job.feed_files)
-        spider.arguments = replace(spider.arguments, save_html=job.plan.pages)
-        pools = kwargs.get("_pools")  # of a command
-        spider.page_output = PageOutput.from_crawler(crawler, spider.arguments, pools)
-        spider.tickets = TicketOffice(crawler, spider.account_for)
-        spider.searches = Searches.from_crawler(crawler, spider, job)
+        spider.prepare(crawler)
         return spider
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Put a profile in force, and turn Scrapy's settings to what the search needs."""
+        """Put the profile and the add-on in force, for this spider alone."""
         super().update_settings(settings)
-        adapt_settings(settings)
+        apply_profile(settings)
+        addon = load_object("tplspider.addon.Addon")
+        settings.setdefault_in_component_priority_dict("ADDONS", addon, 500)
+        # A process updates the settings of a crawler that it is given with its own.
+        settings.set("ADDONS", settings.getdict("ADDONS"), priority=PRIORITY)
+
+    @classmethod
+    def check(cls, given: dict[str, Any], settings: BaseSettings) -> None:
+        """Raise ValueError if a crawl with these arguments cannot begin; nothing is requested."""
+        settings = settings.copy()
+        settings.setdict(cls.custom_settings or {}, priority="spider")
+        apply_profile(settings)
+        arguments, config = Arguments.of(given), Config.of(settings)
+        outputs = plan_outputs(settings, arguments, config, str(given.get("_job", "")))
+        if config.markdown:
+            from tplspider.template.markdown import check_markdown  # imported lazily: optional
+
+            check_markdown()
+        if BROWSER in settings.getdict("DOWNLOADER_MIDDLEWARES"):
+            from tplspider.browser import check_installed  # likewise
+
+            check_installed()
+        if settings.get("JOBDIR") and arguments.urls == STANDARD_INPUT:
+            raise ValueError("urls: with JOBDIR, give a file, which can be read again")
+        if arguments.urls and arguments.urls != STANDARD_INPUT:
+            open_list(arguments, config).close()
+        open_journal(settings.get("JOBDIR"), arguments, outputs).close()
+
+    def prepare(self, crawler: Crawler) -> None:
+        """Work out outputs and limits, and set what Scrapy needs to know of them."""
+        settings, arguments = crawler.settings, self.arguments
+        self.config = config = Config.of(settings)
+        self.outputs = outputs = plan_outputs(settings, arguments, config, self.job)
+        folder = settings.get("JOBDIR")
+        self.journal = open_journal(folder, arguments, outputs)
+        if folder:
+            # The journal alone says what is left to do: Scrapy would keep requests in files.
+            settings.set("JOBDIR", None, priority=PRIORITY)
+            self.can_go_on = self.is_list = True
+            self.counts.earlier = self.journal.outcomes()
+        if self.has_table and arguments.urls != STANDARD_INPUT:
+            with closing(open_list(arguments, config)) as lines:
+                columns = table_columns(lines.columns)
+            for feed in outputs.feeds.values():
+                if feed["format"] == "csv" and feed.get("item_classes") == [TEXT_ROW]:
+                    feed["fields"] = columns  # the same in every start, whichever line is first
+        settings.set("FEEDS", outputs.feeds, priority=PRIORITY)
+        requests = config.in_flight * (config.searches if self.is_list else 1)
+        for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
+            least = config.in_flight if name.endswith("DOMAIN") else requests
+            if settings.getint(name) < least:
+                settings.set(name, least, priority=PRIORITY)
+        if self.is_list:
+            # Scrapy starts as many tasks for each response; searches give their items in turn.
+            settings.set("CONCURRENT_ITEMS", 8, priority="default")
+            if not settings.getbool("HTTPCACHE_ENABLED"):
+                settings.set("HTTPCACHE_ENABLED", value=True, priority=PRIORITY)
+                storage = "tplspider.memory_cache.MemoryCacheStorage"
+                settings.set("HTTPCACHE_STORAGE", storage, priority=PRIORITY)
+        wants_texts = config.texts or bool(arguments.texts) or self.has_table
+        wants_texts = wants_texts or outputs.wants(PageTemplate)
+        self.texts = PageTexts(crawler, config, outputs, wanted=wants_texts, many=self.is_list)
+        self.texts.pools = self.pools
+        self.reports = ReportWriter(arguments.report, outputs.report) if outputs.report else None
+        self.results = Results(self)
+        self._limits = SearchLimits(
+            in_flight=config.in_flight,
+            max_redirects=settings.getint("REDIRECT_MAX_TIMES"),
+            max_nodes=config.max_search_nodes,
+            longest_url=settings.getint("URLLENGTH_LIMIT"),
+            runs_scripts=BROWSER in settings.getdict("DOWNLOADER_MIDDLEWARES"),
+            for_template=wants_texts,
+        )
+
+    @property
+    def tracker(self) -> CliqueTracker:
+        found = self.crawler.get_extension(CliqueTracker)
+        assert found is not None  # the add-on puts it in force
+        return found
+
+    # Key pages, as there are places for them.
 
     async def start(self) -> AsyncIterator[Any]:
-        async for session in self.searches.opened():
-            self.crawler.signals.send_catch_log(signals.search_opened, spider=self, session=session)
-            if 0 < session.limits.longest_url < len(session.url):
-                ticket = Ticket(session)
-                yield empty_request(self.account_for, ticket=ticket, answer=NoPage(TOO_LONG))
+        if not self.is_list:
+            for request in self.open(key_page(self.given_url, self.arguments.options)):
+                yield request
+            return
+        try:
+            async for key in self.admission.key_pages():
+                for request in self.open(key):
+                    yield request
+        except (ValueError, OSError, EOFError, zlib.error) as error:  # the list, or the journal
+            logger.error("%s", error)  # noqa: TRY400 - it says it all
+            count_lost(self.crawler)
+            return
+        self.counts.is_finished = not self.counts.lost_of
+
+    def open(self, key: KeyPage) -> list[Request]:
+        """Begin the search from a key page; gives the request for it, if it can be made."""
+        session = SearchSession(
+            key.url,
+            key.options,
+            self._limits,
+            requested_url=key.requested_url,
+            listener=self._announce,
+        )
+        self.searches[key.search_id] = search = OpenSearch(session, key)
+        self.send(signals.search_opened, session=session)
+        if 0 < self._limits.longest_url < len(key.url):
+            session.tell(None, NoPage(TOO_LONG))
+            self.tracker.give(search)
+            return []
+        return [self._request(search, key.url)]
+
+    def next_requests(self, search: OpenSearch) -> Iterator[Request]:
+        """The requests for the links that a session wants to be loaded now."""
+        while visits := search.session.take():
+            for visit in visits:
+                yield self._request(search, visit.link.url, visit.rank)
+
+    # Requests and what they give.
+
+    def _request(
+        self, search: OpenSearch, url: str, rank: int | None = None, hops: tuple[str, ...] = ()
+    ) -> Request:
+        session, credentials = search.session, search.key.credentials
+        search.hosts.setdefault(host_of(url), set()).update(map(host_of, (session.key_url, *hops)))
+        headers: dict[str, Any] = {}
+        if credentials and credentials.origin == origin(url):
+            headers["Authorization"] = credentials.header
+        if rank is not None and self.settings.getbool("REFERER_ENABLED"):
+            # Whatever page it is requested after, the link is one of the key page.
+            headers["Referer"] = strip_url(session.key_url)
+        return Request(
+            url,
+            self.parse,
+            errback=self.request_failed,
+            headers=headers,
+            cb_kwargs={"search_id": session.search_id, "rank": rank, "hops": (*hops, url)},
+            meta={
+                "dont_redirect": True,
+                "handle_httpstatus_all": True,
+                "cookiejar": session.search_id,
+                "depth_reset": True,
+                "dont_cache": "Authorization" in headers,  # a cache would keep the password
+            },
+            priority=-(rank or 0),
+            dont_filter=True,
+        )
+
+    def _expecting(self, search_id: str, rank: int | None) -> OpenSearch | None:
+        search = self.searches.get(search_id)
+        return search if search and rank in search.session.awaited else None
+
+    async def parse(
+        self, response: Response, search_id: str, rank: int | None, hops: tuple[str, ...]
+    ) -> Outputs:
+        """Give a session what its key page, or a link, gave; follow redirects."""
+        search = self._expecting(search_id, rank)
+        if search is None:
+            return
+        search.shared += "cached" in response.flags and self.is_list
+        page = web_page(response)
+        try:
+            target = redirect_target(page)
+        except ValueError:  # to nowhere
+            target, answer = None, NoPage(OFFSITE_REDIRECT)
+            self._tell(search, rank, answer, response.url)
+        else:
+            if target is None:
+                if read := search.session.take_in(rank, page):
+                    if self.texts.keeps_pages:
+                        search.pages.keep(read, page)
+                    if rank is None:
+                        await self.texts.by_pool(search, page)
             else:
-                yield key_page_request(self.ticket(session), self.parse_page, self.request_failed)
+                found = self._judge(search, rank, target, hops, response)
+                if found is None:
+                    yield self._request(search, target, rank, hops)
+                    return
+                self._tell(search, rank, found, response.url)
+        async for output in self._go_on(search):
+            yield output
 
-    def ticket(self, session: SearchSession, rank: int | None = None) -> Ticket:
-        """The ticket for a request of a search."""
-        return self.tickets.ticket(session, rank, self.searches.key_page(session).credentials)
-
-    async def parse_page(self, response: Response) -> Outputs:
-        """Give a session what its key page, or a link, gave."""
-        ticket = expected_ticket(response.request, self.sessions)
-        if ticket:
-            session, source = ticket.session, web_page(response)
-            page = session.take_in(ticket.rank, source)
-            if page:
-                self.page_output.keep(session, page, source)
-            if page and ticket.rank is None and not await self.page_output.by_pool(session, source):
-                return
-            async for output in self.go_on(ticket):
-                yield output
+    def _judge(
+        self,
+        search: OpenSearch,
+        rank: int | None,
+        target: str,
+        hops: tuple[str, ...],
+        response: Response,
+    ) -> Answer | None:
+        """What a redirect to *target* gives; None if it is to be followed."""
+        session = search.session
+        sets_cookie = "Set-Cookie" in response.headers
+        if len(hops) > self._limits.max_redirects or is_loop(target, hops, sets_cookie=sets_cookie):
+            return NoPage(BAD_RESPONSE)
+        if rank is not None and (found := session.judge(rank, target)):
+            return found
+        if 0 < self._limits.longest_url < len(target):
+            return NoPage(TOO_LONG)  # Scrapy would drop it without a word
+        if rank is not None:
+            session.follow(rank, target)
+        return None
 
     async def request_failed(self, failure: Failure) -> Outputs:
-        """Tell the session why a link, or the key page, gave no page."""
+        """Tell a session why a link, or the key page, gave no page."""
         request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-        if ticket := expected_ticket(request, self.sessions):
-            answer = answer_of(failure.value, ticket, allow_private=self.config.allow_private)
-            tell(self.crawler, ticket, answer, request.url, failure.value)
-            async for output in self.go_on(ticket):
-                yield output
+        rank = request.cb_kwargs.get("rank")
+        search = self._expecting(request.cb_kwargs.get("search_id", ""), rank)
+        if search is None:
+            return
+        reason, hint = reason_of(failure.value), ""
+        if reason == PRIVATE_ADDRESS:
+            allowed = self.config.allow_private
+            hint = private_address_hint(of_link=rank is not None, allowed=allowed)
+        self._tell(search, rank, NoPage(reason, hint), request.url)
+        async for output in self._go_on(search):
+            yield output
 
-    async def account_for(self, _: Response | Failure, ticket: Ticket, answer: NoPage) -> Outputs:
-        """Tell the session of a request that was not made, or has vanished."""
-        if is_expected(ticket, self.sessions):
-            tell(self.crawler, ticket, answer)
-            async for output in self.go_on(ticket):
-                yield output
+    def _tell(self, search: OpenSearch, rank: int | None, answer: Answer, url: str) -> None:
+        archiver = self.crawler.get_downloader_middleware(Archiver)
+        if archiver and isinstance(answer, NoPage):
+            archiver.outcome(search.session.search_id, url, answer)
+        search.session.tell(rank, answer, url)
 
-    async def go_on(self, ticket: Ticket) -> Outputs:
-        """Ask for what a session wants next; when it is over, give its items."""
-        session, referer = ticket.session, self.settings.getbool("REFERER_ENABLED")
-        while visits := session.take():
-            for visit in visits:
-                mark = self.ticket(session, visit.rank)
-                yield link_request(
-                    mark, visit, self.parse_page, self.request_failed, with_referer=referer
-                )
-        if session.phase == "over":
-            async for item in self.searches.results(session, ticket):
+    async def _go_on(self, search: OpenSearch) -> Outputs:
+        """Request what a session wants next; when it is over, give its items."""
+        for request in self.next_requests(search):
+            yield request
+        if search.session.phase == "over" and not search.gives_results:
+            search.giving = self.results.of(search)
+            async for item in search.giving:
                 yield item
 
-    def announce(self, event: Event) -> None:
-        """Let extensions know what happens in a search."""
+    # The end of a search.
+
+    def settle(self, search: OpenSearch) -> None:
+        """A search is done with: there is a place for another one."""
+        search.pages.close()
+        del self.searches[search.session.search_id]
+        cookies = self.crawler.get_downloader_middleware(
+            load_object("scrapy.downloadermiddlewares.cookies.CookiesMiddleware")
+        )
+        if cookies:
+            cookies.jars.pop(search.session.search_id, None)
+        if not self.is_list:
+            self.counts.is_finished = True
+        search.settled.set()
+        self.admission.changed.set()
+        self.send(signals.search_settled, session=search.session)
+
+    def drop(self, search: OpenSearch) -> None:
+        """Leave a search that is not over to another start."""
+        self.settle(search)
+
+    # Signals.
+
+    async def closed(self, reason: str) -> None:
+        await self.texts.close()
+        if self.reports:
+            try:
+                await self.reports.close()
+                logger.info("Report: %s", self.reports.page)
+            except OSError as error:
+                logger.error("The report cannot be written: %s", error)  # noqa: TRY400
+                count_lost(self.crawler)
+        self.journal.close()
+
+    def _announce(self, event: Event) -> None:
         signal, arguments = signals.signal_of(event)
+        self.send(signal, **arguments)
+
+    def send(self, signal: object, **arguments: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)
+
+
+def web_page(response: Response) -> WebPage:
+    """A response as the search reads it: of the kind and encoding that Scrapy takes it for."""
+    headers = {
+        name.lower(): value.decode("latin-1")
+        for name in _HEADERS
+        if (value := response.headers.get(name)) is not None
+    }
+    is_html = isinstance(response, HtmlResponse)
+    encoding = known_encoding(response.encoding) if isinstance(response, HtmlResponse) else ""
+    return WebPage(
+        response.url, response.body, response.status, headers, encoding, given_html=is_html
+    )
+
+
+def open_journal(folder: str | None, arguments: Arguments, outputs: PlannedOutputs) -> Journal:
+    """The journal of a crawl; ValueError if the one in *folder* is that of another crawl."""
+    journal = Journal(Path(folder) if folder else None)
+    if folder:
+        same = {k: repr(v) for k, v in asdict(arguments).items() if v}
+        journal.bind({**same, "feeds": repr(sorted(outputs.feeds))})
+        journal.start_feeds(outputs.local_files())
+    return journal
