@@ -53,6 +53,7 @@ class Arguments:
     report: str = ""
     warc: str = ""
     witness: int = 1
+    max_refusals: int = 10
     urls: str = ""
     column: str = ""
     # Not an argument, but what was taken off the url.
@@ -126,6 +127,7 @@ def check_options(values: Mapping[str, object], others: SearchOptions) -> Search
         max_loads=_whole_number("max_loads", found["max_loads"], at_least=0),
         max_seconds=_seconds("max_seconds", found["max_seconds"]),
         witness=int(_one_of("witness", found["witness"], ("0", "1"))),
+        max_refusals=_whole_number("max_refusals", found["max_refusals"], at_least=0),
     )
 
 

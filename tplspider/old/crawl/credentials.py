@@ -12,15 +12,9 @@ import logging
 import re
 from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from tplspider.old.crawl.ticket import ticket_of
 from tplspider.web.addresses import clean_href
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
@@ -93,46 +87,3 @@ def origin(url: str) -> str:
     except (KeyError, ValueError):
         return ""
     return f"{parts.scheme}://{parts.hostname}:{port}"
-
-
-class CredentialsMiddleware:
-    """Sends the credentials of the key page with the requests of a crawl to their origin.
-
-    That is the key page, links, robots.txt, and what the browser profile loads for a page. It
-    belongs next to the downloader: the header is on a request only while that has it, so that no
-    cache, redirect or log gets to see it.
-    """
-
-    def __init__(self) -> None:
-        self._warned = False
-
-    def process_request(self, request: Request) -> None:
-        credentials = _credentials_of(request)
-        if credentials is None:
-            return
-        if origin(request.url) == credentials.origin:
-            request.headers.setdefault("Authorization", credentials.header)
-        elif not self._warned:
-            self._warned = True
-            logger.warning(
-                "User name and password are for %s alone: not sent to %s",
-                credentials.origin,
-                origin(request.url),
-            )
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        self._take_off(request)
-        return response
-
-    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's
-        self._take_off(request)
-
-    def _take_off(self, request: Request) -> None:
-        credentials = _credentials_of(request)
-        if credentials and request.headers.get("Authorization") == credentials.header:
-            del request.headers["Authorization"]
-
-
-def _credentials_of(request: Request) -> Credentials | None:
-    ticket = ticket_of(request)
-    return ticket.credentials if ticket else None

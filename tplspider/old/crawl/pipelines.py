@@ -106,25 +106,25 @@ def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
 
 
 def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> str:
-    if len(item.members) != item.cs_size:
-        return f"{len(item.members)} members, but cs_size {item.cs_size}"
+    if len(item.candidates) != item.cs_size:
+        return f"{len(item.candidates)} candidates, but cs_size {item.cs_size}"
     if item.key_outcome in (BAD_INPUT, CRASHED):
         return "" if not item.loads else f"{item.loads} loads without a search"
-    if seats is not None and {identity(url) for url in item.members} != seats.keys():
-        return "its members are not the candidates"
-    if (item.similarity is None) != (not item.members):
-        return f"similarity={item.similarity} with {len(item.members)} members"
+    if seats is not None and {identity(url) for url in item.candidates} != seats.keys():
+        return "its candidates are not those that were given"
+    if (item.similarity is None) != (not item.candidates):
+        return f"similarity={item.similarity} with {len(item.candidates)} candidates"
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 
 def _template_fault(item: PageTemplate, seen: AbstractSet[str] | None) -> str:
-    if len(item.members) != item.evidence or (item.template_share and not item.members):
-        return f"{len(item.members)} pages and evidence {item.evidence}"
+    if len(item.candidates) != item.evidence or (item.template_share and not item.candidates):
+        return f"{len(item.candidates)} pages and evidence {item.evidence}"
     if seen is None:
-        if {page_site(url) for url in item.members} - {page_site(item.key_url)}:
-            return "its members are not pages of its site"
-    elif not set(map(_identity, item.members)) <= seen:
-        return "its members are neither explored pages nor witnesses"
+        if {page_site(url) for url in item.candidates} - {page_site(item.key_url)}:
+            return "its pages are not pages of its site"
+    elif not set(map(_identity, item.candidates)) <= seen:
+        return "its pages are neither explored pages nor witnesses"
     if not 0 <= item.template_share <= 1:
         return f"template_share={item.template_share} is not a share"
     return ""

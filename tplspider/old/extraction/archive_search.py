@@ -16,7 +16,7 @@ from tplspider.old.extraction.extractors import (
 )
 from tplspider.pools.pool import Pool, PooledPage, companions, page_site
 from tplspider.pools.site_templates import COMPANIONS
-from tplspider.search.answer import NO_EVIDENCE, joined, scheme_hint
+from tplspider.search.answer import NO_EVIDENCE, joined
 from tplspider.search.cliques import MAX_SECONDS, POOL
 from tplspider.search.session import Event, SearchLimits, SearchOptions, SearchSession
 from tplspider.search.witness import KEY, MOST, SPARE, evidence
@@ -140,8 +140,6 @@ class Searcher:
         assert summary is not None
         if self._extractor and template:
             found, fault = self._template(session, kept)
-        assumed = scheme_hint(summary.key_outcome, session.requested_url)
-        summary = replace(summary, hint=joined(summary.hint, assumed))
         if found:
             alone = NO_EVIDENCE if not found.evidence else ""
             summary = replace(summary, hint=joined(summary.hint, alone), method=found.method)

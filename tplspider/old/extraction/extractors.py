@@ -98,11 +98,11 @@ def run_extractor(
 
 def with_evidence(found: PageTemplate) -> PageTemplate:
     """A template with all that ours has, also of an extractor that gives nothing but that."""
-    if not found.members or found.evidence:
+    if not found.candidates or found.evidence:
         return found
     return replace(
         found,
-        evidence=len(found.members),
+        evidence=len(found.candidates),
         main_text=found.content_text,
         main_html=found.content_html,
         main_markdown=found.content_markdown,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.old.crawl.arguments import check_options, key_address
-from tplspider.old.crawl.credentials import masked, read_credentials, without_credentials
+from tplspider.arguments import (
+    check_options,
+    key_address,
+    masked,
+    read_credentials,
+    without_credentials,
+)
 from tplspider.search.session import SearchOptions
 from tplspider.ui.wanted import Checked, Refused, TooManyLinesError, Wanted
 
@@ -38,15 +43,9 @@ def check_wanted(addresses: str, options: Mapping[str, object]) -> Checked:
             read_credentials(given, key_address(given))
         except ValueError as error:
             shown = masked(given)[:_SHOWN]
-            found.refused.append(Refused(number, shown, _why(given, str(error))))
+            why = str(error).removeprefix("url: ")[: 2 * _SHOWN]
+            found.refused.append(Refused(number, shown, why))
         else:
             url = without_credentials(given)
             found.wanted.append(Wanted(given, url, chosen.n, chosen.strategy))
     return found
-
-
-def _why(given: str, error: str) -> str:
-    """Why a line will not do, without the line: whoever reads that has it."""
-    rest = error.removeprefix(f"url {masked(given)!r}")
-    rest = f"it{rest}" if rest.startswith(" ") else rest.removeprefix(": ")
-    return rest[: 2 * _SHOWN]

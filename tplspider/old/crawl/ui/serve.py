@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 
 from scrapy.settings import default_settings
 
-from tplspider.old.crawl.batch.inputs import Inputs
-from tplspider.old.crawl.preflight import check_crawl
 from tplspider.old.crawl.printing import print_error, print_text
 from tplspider.old.crawl.ui.checks import check_wanted
 from tplspider.old.crawl.ui.running_server import (
@@ -35,8 +33,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from scrapy import Spider
     from scrapy.settings import Settings
+
+    from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +47,11 @@ def turn_settings(settings: Settings) -> None:
         settings.set(name, getattr(default_settings, name), priority="cmdline")
 
 
-def check_settings(spider: type[Spider], settings: Settings) -> None:
+def check_settings(spider: type[TemplateCandidatesSpider], settings: Settings) -> None:
     """Raise ValueError, in one line, where the crawl of the worker could not begin."""
     if settings.get("JOBDIR"):
         raise ValueError("JOBDIR: searches of the page cannot be gone on with")
-    check_crawl(spider, {"_inputs": Inputs([], anew=True)}, settings)
+    spider.check({"_keys": None}, settings)
 
 
 def run_ui(opts: argparse.Namespace, worker: Sequence[str]) -> None:

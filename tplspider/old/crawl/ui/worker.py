@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy.crawler import AsyncCrawlerProcess
 
 from tplspider import signals
-from tplspider.old.crawl.batch.inputs import Inputs
-from tplspider.old.crawl.harmless_log import guard_log
-from tplspider.old.crawl.scrapy_private import close_spider
-from tplspider.old.crawl.tracker import CliqueTracker
+from tplspider.hooks import close_spider
+from tplspider.keylist import KeyLine
+from tplspider.log_sanitizer import guard_log
 from tplspider.old.crawl.ui.event_rows import link_row, started_row
 
 if TYPE_CHECKING:
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
 
-    from tplspider.old.crawl.batch.answers import SearchAnswer
-    from tplspider.old.crawl.batch.list_line import ListLine
+    from tplspider.items import CandidateSearch
+    from tplspider.keylist import KeyPage
+    from tplspider.results import SearchAnswer
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchSession
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -53,7 +53,7 @@ def run_worker(settings: Settings, spider_class: type[TemplateCandidatesSpider])
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(spider_class)
     worker = _Worker(crawler, out)
-    process.crawl(crawler, _inputs=worker.inputs, _take_answer=worker.take_answer)
+    process.crawl(crawler, _keys=worker.wanted())
     process.start()
     with suppress(OSError):
         out.close()
@@ -63,29 +63,36 @@ class _Worker:
     """Hands searches to the crawl, and tells what happens in them."""
 
     def __init__(self, crawler: Crawler, out: BinaryIO) -> None:
-        self.inputs = Inputs(self._wanted(), anew=True)
-        self.inputs.is_unwanted = self._is_unwanted
         self._crawler = crawler
         self._out = out
         self._lines: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._sessions: dict[str, SearchSession] = {}  # open searches, by their runs
+        self._searches: dict[str, str] = {}  # ids of open searches, by their runs
         self._runs: dict[SearchSession, str] = {}
         self._waiting: set[str] = set()
-        self._unwanted: set[str] = set()  # cancelled before they were opened
         self._reader: asyncio.Task[None] | None = None
         for handler, signal in (
             (self.search_opened, signals.search_opened),
             (self.search_started, signals.search_started),
             (self.link_settled, signals.link_settled),
             (self.search_settled, signals.search_settled),
+            (self.line_answered, signals.line_answered),
         ):
             crawler.signals.connect(handler, signal=signal)
 
-    async def _wanted(self) -> AsyncIterator[dict[str, Any]]:
-        """The searches that are wanted, as they come."""
+    @property
+    def _spider(self) -> Any:
+        return self._crawler.spider
+
+    async def wanted(self) -> AsyncIterator[KeyLine]:
+        """The searches that are wanted, as they come: each is made, also one that was made."""
+        admission = self._spider.admission
+        admission.is_wanted, admission.anew = self._is_wanted, True
         self._reader = asyncio.create_task(self._read())
-        while line := await self._lines.get():
-            yield line
+        number = 0
+        while told := await self._lines.get():
+            number += 1
+            own = {"run": told.pop("run")}
+            yield KeyLine(number, str(told.pop("url")), told, own)
 
     async def _read(self) -> None:
         reader = asyncio.StreamReader(limit=_LONGEST_LINE)
@@ -101,30 +108,19 @@ class _Worker:
                     self._lines.put_nowait(told)
         finally:
             self._lines.put_nowait(None)
-            close_spider(self._crawler, "shutdown")
+            await close_spider(self._crawler, "shutdown")
 
     def _cancel(self, run: str) -> None:
-        session = self._sessions.get(run)
-        if session is None:
-            if run in self._waiting:
-                self._unwanted.add(run)
-        elif session.phase != "over":
-            tracker = self._crawler.get_extension(CliqueTracker)
-            assert tracker is not None  # it belongs to the spider
-            tracker.cancel_search(self._crawler.spider, session)  # type: ignore[arg-type]  # ours
-
-    def _is_unwanted(self, line: ListLine) -> bool:
-        run = str((line.input or {}).get("run", ""))
-        if run not in self._unwanted:
-            return False
-        self._unwanted.discard(run)
         self._waiting.discard(run)
-        self.inputs.own(line.number)
-        return True
+        if search_id := self._searches.get(run):
+            self._spider.tracker.cancel(search_id)
 
-    def search_opened(self, session: SearchSession, spider: TemplateCandidatesSpider) -> None:
-        run = str((spider.searches.key_page(session).input or {}).get("run", ""))
-        self._sessions[run], self._runs[session] = session, run
+    def _is_wanted(self, key: KeyPage) -> bool:
+        return _run_of(key) in self._waiting
+
+    def search_opened(self, session: SearchSession) -> None:
+        run = _run_of(self._spider.searches[session.search_id].key)
+        self._searches[run], self._runs[session] = session.search_id, run
         self._waiting.discard(run)
         self._tell(run, {"event": "opened"})
 
@@ -137,14 +133,14 @@ class _Worker:
     def search_settled(self, session: SearchSession) -> None:
         """Its items are out, and the answer was taken, unless something is lost."""
         run = self._runs.pop(session, "")
-        self._sessions.pop(run, None)
+        self._searches.pop(run, None)
         self._tell(run, {"event": "settled"})
 
-    def take_answer(self, answer: SearchAnswer) -> None:
+    def line_answered(self, answer: SearchAnswer) -> None:
         """Hand on all that a search gave."""
-        summary = asdict(answer.summary)
-        run = str((self.inputs.own(answer.summary.line) or {}).get("run", ""))
-        summary |= {"input": None, "line": None}  # they are ours, not the user's
+        run = _run_of(answer.summary)
+        # They are ours, not the user's.
+        summary = asdict(answer.summary) | {"input": None, "line": None}
         template = asdict(answer.template) if answer.template else None
         if template and sum(map(len, map(str, template.values()))) > _LARGEST_TEMPLATE:
             logger.warning("The template of %s is too large for a report", summary["key_url"])
@@ -163,3 +159,7 @@ class _Worker:
         with suppress(OSError, ValueError):  # nobody listens any more: standard input has ended too
             self._out.write(line.encode() + b"\n")
             self._out.flush()
+
+
+def _run_of(found: KeyPage | CandidateSearch) -> str:
+    return str((found.input or {}).get("run", ""))

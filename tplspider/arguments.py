@@ -1,0 +1,398 @@
+"""The arguments and the settings of a crawl: each a field with its parser, default and help.
+
+They are checked once, before anything is requested. Messages name what is wrong and never show the
+value, which may hold a password.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from ipaddress import ip_address
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from w3lib.url import safe_url_string
+
+from tplspider.search.cliques import MAX_SEARCH_NODES
+from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
+from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+    from scrapy.settings import BaseSettings
+
+FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
+EXTRACTOR = "tplspider.template.extract.extract_template"
+# Settings of ours that other parts of the package read.
+OTHER_SETTINGS = ("FIELDS", "HELD_ITEMS", "HELD_MB", "HELD_SECONDS", "POOL_DIR", "POOL_MB")
+
+# Schemes without a host: a word before a colon may be one, or a user name, or a host.
+_NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
+_NO_USER = rf"(?:https?|{'|'.join(_NO_HOSTS)}):"
+_USER = re.compile(rf"((?:[a-z][a-z0-9+.-]*:)?//|(?!{_NO_USER}))([^/?#]*)@", re.IGNORECASE)
+_SHOWN = re.compile(rf"\s*(?:{_NO_USER}|[a-z][a-z0-9+.-]*://)/*", re.IGNORECASE)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LIST_ENDINGS = (".csv", ".gz", ".jl", ".jsonl", ".jsonlines", ".tsv", ".txt")
+
+
+def whole_number(at_least: int) -> Callable[[object], int]:
+    """A parser of whole numbers."""
+
+    def parse(value: object) -> int:
+        text = str(value).strip()
+        if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) or int(text) < at_least:
+            raise ValueError(f"expected a whole number, {at_least} or more")
+        return int(text)
+
+    return parse
+
+
+def seconds(value: object) -> float:
+    """A parser of numbers of seconds."""
+    text = str(value).strip()
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
+        raise ValueError("expected a number of seconds, 0 for no limit")
+    return float(text)
+
+
+def seconds_above_zero(value: object) -> float:
+    """A parser of numbers of seconds that are needed."""
+    if not (found := seconds(value)):
+        raise ValueError("expected a number of seconds above 0")
+    return found
+
+
+def one_of(*choices: str) -> Callable[[object], str]:
+    """A parser of words."""
+
+    def parse(value: object) -> str:
+        if str(value) not in choices:
+            raise ValueError(f"expected one of {', '.join(filter(None, choices))}")
+        return str(value)
+
+    return parse
+
+
+def boolean(value: object) -> bool:
+    """A parser of yes and no, in the words that Scrapy takes."""
+    text = str(value).strip().lower()
+    if text not in ("1", "true", "0", "false", ""):
+        raise ValueError("expected 0 or 1")
+    return text in ("1", "true")
+
+
+def strategy(value: object) -> str:
+    """A parser of strategies, which may be functions of the user's own."""
+    strategy_named(str(value))
+    return str(value)
+
+
+def feed_file(value: object) -> str:
+    """A parser of the names of feeds: a file, or ``-:json`` and the like for standard output."""
+    if str(value) and feed_format(str(value)) not in FEED_FORMATS:
+        endings = ", ".join(f".{each}" for each in FEED_FORMATS)
+        raise ValueError(f"expected a file that ends in one of {endings}; or -:json and the like")
+    return str(value)
+
+
+def feed_format(name: str) -> str:
+    """The format of a feed by its name: a file's extension, or what follows ``-:``.
+
+    >>> feed_format("out.JL"), feed_format("-:csv")
+    ('jl', 'csv')
+    """
+    if name.startswith("-:"):
+        return name.removeprefix("-:").lower()
+    ending = "" if name.endswith("/") else PurePosixPath(name).suffix
+    return ending.removeprefix(".").lower()
+
+
+def not_empty(what: str) -> Callable[[object], str]:
+    """A parser of names that may not be empty."""
+
+    def parse(value: object) -> str:
+        if value == "":
+            raise ValueError(f"expected {what}")
+        return str(value)
+
+    return parse
+
+
+def extractor(value: object) -> str:
+    """A parser of extractors: an import path, or the function itself."""
+    if value == EXTRACTOR:
+        return EXTRACTOR
+    from tplspider.extraction import extractor_name  # imported lazily: it loads the extractor
+
+    return extractor_name(value)  # type: ignore[arg-type]  # a string or a function
+
+
+def _shown_url(value: object) -> str:
+    """A parser of the key page: its password is not kept."""
+    return without_credentials(str(value or "").strip())
+
+
+def _field(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
+    return field(default=default, metadata={"parse": parse, "help": help_text})
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The spider arguments (``-a NAME=VALUE``)."""
+
+    url: str = _field("", _shown_url, "the key page; https is assumed where no scheme is given")
+    urls: str = _field("", str, "a list of key pages: a file, or - for standard input")
+    column: str = _field("", str, "the column of the list that has the addresses (default: url)")
+    n: int = _field(3, whole_number(1), "how many pages to find")
+    strategy: str = _field(
+        "paper",
+        strategy,
+        f"the order in which links are tried: {', '.join(STRATEGIES)}, or package.module:function",
+    )
+    scope: str = _field("host", one_of(*SCOPES), "what belongs to the site: host or domain")
+    max_loads: int = _field(100, whole_number(0), "stop after so many page loads; 0 for no limit")
+    max_seconds: float = _field(0, seconds, "stop after so many seconds; 0 for no limit")
+    max_refusals: int = _field(
+        10, whole_number(0), "stop when so many links in a row are refused; 0 for no limit"
+    )
+    witness: int = _field(
+        1, lambda value: int(one_of("0", "1")(value)), "load one more page for the text if needed"
+    )
+    summary: str = _field("", feed_file, "a file for the summary of each search")
+    texts: str = _field("", feed_file, "a file for the text of each key page")
+    save_html: str = _field("", str, "a folder for the pages as they were loaded")
+    report: str = _field("", not_empty("a file or a folder"), "a report: file.html, or a folder")
+    warc: str = _field("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Self:
+        """Check arguments as they come from a command line or a program; ValueError if wrong.
+
+        Names that start with an underscore are not arguments: scrapyd passes ``_job``, and our own
+        commands pass ``_keys``, a source of key pages.
+        """
+        values = {name: value for name, value in given.items() if not name.startswith("_")}
+        names = [each.name for each in fields(cls)]
+        for name in values:
+            if name not in names:
+                raise ValueError(f"unknown argument {name!r}{_guess(name, names)}")
+        url, urls = str(values.get("url") or "").strip(), values.get("urls")
+        if bool(url) + bool(urls) + ("_keys" in given) != 1:
+            raise ValueError(
+                "url and urls: give one key page (-a url=https://example.org/page),"
+                " or a list of them (-a urls=FILE)"
+            )
+        if PurePosixPath(url).suffix.lower() in _LIST_ENDINGS and Path(url).is_file():
+            raise ValueError("url: this is a file; give a list of key pages with -a urls=FILE")
+        if values.get("column") and not urls:
+            raise ValueError("column is for a list of key pages (-a urls=FILE)")
+        found = cls(**_parsed(cls, values))
+        if url:
+            key_address(url)
+        return found
+
+    @property
+    def options(self) -> SearchOptions:
+        """The arguments that say what a search is to find."""
+        return SearchOptions(**{name: getattr(self, name) for name in OPTIONS})
+
+
+# A list may have these for each of its lines.
+OPTIONS = tuple(each.name for each in fields(SearchOptions))
+
+
+@dataclass(frozen=True)
+class Config:
+    """Our settings: each is the field's name in capitals, after ``TPLSPIDER_``."""
+
+    allow_private: bool = _field(
+        True, boolean, "whether key pages, and where these lead, may be at private addresses"
+    )
+    browser_wait: float = _field(
+        5,
+        seconds_above_zero,
+        "how long the browser profile waits for the scripts of a page, in seconds",
+    )
+    confine: bool = _field(
+        False, boolean, "whether arguments may name files in TPLSPIDER_FEEDS_DIR alone"
+    )
+    contact: str = _field("", str, "where site owners can reach you; part of the user agent")
+    extract_mb: int = _field(2000, whole_number(1), "memory for the text of one page, in MB")
+    extract_seconds: float = _field(
+        120, seconds_above_zero, "time for the text of one page, in seconds"
+    )
+    extract_workers: int = _field(1, whole_number(1), "processes that make texts")
+    extractor: str = _field(EXTRACTOR, extractor, "the function that makes the text of a page")
+    fail: str = _field(
+        "", one_of("", "unusable", "incomplete"), "which answers make the exit status 3"
+    )
+    feeds_dir: str = _field("", str, "a folder that gets the feeds of each scrapyd job")
+    in_flight: int = _field(1, whole_number(1), "requests of one search at the same time")
+    markdown: bool = _field(False, boolean, "whether texts come as Markdown, too")
+    max_search_nodes: int = _field(
+        MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
+    )
+    profile: str = _field("", str, "a profile to put in force: browser, fast, polite ...")
+    searches: int = _field(16, whole_number(1), "searches of a list at the same time")
+    texts: bool = _field(False, boolean, "whether texts are made although no feed asks for them")
+
+    @classmethod
+    def of(cls, settings: BaseSettings) -> Self:
+        """Read and check the settings; ValueError if one is wrong or unknown."""
+        known = {f"TPLSPIDER_{each.name.upper()}": each.name for each in fields(cls)}
+        others = [f"TPLSPIDER_{name}" for name in OTHER_SETTINGS]
+        values = {}
+        for name in map(str, settings):
+            if name in known and settings.get(name) is not None:
+                values[known[name]] = settings.get(name)
+            elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
+                raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
+        return cls(**_parsed(cls, values, "TPLSPIDER_{}"))
+
+
+def check_options(values: Mapping[str, object], others: SearchOptions) -> SearchOptions:
+    """The search options among *values*, checked; *others* has those that are not given."""
+    given = {name: value for name, value in values.items() if name in OPTIONS}
+    if given.get("strategy", "paper") not in STRATEGIES:
+        # A list may come from anywhere: it names no code to import.
+        raise ValueError(f"strategy: expected one of {', '.join(STRATEGIES)}")
+    found = _parsed(Arguments, given)
+    return SearchOptions(**{name: found.get(name, getattr(others, name)) for name in OPTIONS})
+
+
+def _parsed(model: type[Any], values: Mapping[str, object], label: str = "{}") -> dict[str, Any]:
+    parsed = {}
+    for each in fields(model):
+        if each.name in values:
+            try:
+                parsed[each.name] = each.metadata["parse"](values[each.name])
+            except ValueError as error:
+                name = label.format(each.name.upper() if label != "{}" else each.name)
+                why = str(error).removeprefix(f"{each.name}: ")
+                raise ValueError(f"{name}: {why}") from None
+    return parsed
+
+
+def _guess(name: str, names: Iterable[str]) -> str:
+    if near := get_close_matches(name if name.isupper() else name.lower(), list(names), n=1):
+        return f": did you mean {near[0]!r}?"
+    return f": is it a setting (-s {name}=...)?" if name.isupper() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What HTTP authentication takes on one origin (scheme, host and port)."""
+
+    origin: str
+    header: bytes = field(repr=False)  # the value of Authorization
+
+
+def take_credentials(given: str) -> tuple[str, str | None]:
+    """An address as browsers read it, without ``user:password``; and those two, None without them.
+
+    >>> take_credentials(" https://me:a@b@example.org/x@y ")
+    ('https://example.org/x@y', 'me:a@b')
+    """
+    address = clean_href(given.strip())
+    found = _USER.match(address)
+    return (found[1] + address[found.end() :], found[2]) if found else (address, None)
+
+
+def without_credentials(given: str) -> str:
+    """An address as it was given, but without ``user:password``."""
+    address, user = take_credentials(given)
+    return given if user is None else address
+
+
+def masked(given: str) -> str:
+    """What may be shown of an address that is wrong: nothing before an ``@`` but the scheme.
+
+    >>> masked("https://me:a/b@example.org/")
+    'https://***@example.org/'
+    """
+    _, at, rest = given.rpartition("@")
+    start = _SHOWN.match(given)
+    return f"{start[0] if start else ''}***@{rest}" if at else given
+
+
+def read_credentials(given: str, url: str) -> Credentials | None:
+    """The credentials in the address of a key page, for the origin of *url*."""
+    user = take_credentials(given)[1] or ""
+    if user in ("", ":"):  # as browsers do
+        return None
+    name, _, password = user.partition(":")
+    try:
+        # Bytes that are not UTF-8 come from a command line as lone surrogates.
+        pair = [part.encode("utf-8", "surrogateescape") for part in (name, password)]
+    except UnicodeEncodeError:
+        raise ValueError("url: a user name or password is not text") from None
+    return Credentials(origin(url), b"Basic " + b64encode(b":".join(map(unquote_to_bytes, pair))))
+
+
+def origin(url: str) -> str:
+    """The scheme, host and port of an address; '' for one that cannot be connected to.
+
+    >>> origin("https://Example.org/x") == origin("https://example.org:443/")
+    True
+    """
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except (KeyError, ValueError):
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}"
+
+
+def key_address(given: str) -> str:
+    """The address of a key page, without credentials and fragment; https is the default.
+
+    Raises ValueError if it cannot be one.
+
+    >>> key_address("me:secret@example.org/x#top")
+    'https://example.org/x'
+    """
+    url, _ = take_credentials(given)
+    scheme = _SCHEME.match(url)
+    if re.search(r"\s", given.strip()):
+        raise ValueError("url: white space inside the address")
+    if url.startswith("//"):
+        url = f"https:{url}"
+    elif scheme is None or (_HOST_AND_PORT.match(url) and scheme[1].lower() not in _NO_HOSTS):
+        url = f"https://{url}"
+    elif scheme[1].lower() not in ("http", "https"):
+        raise ValueError("url: neither http nor https")
+    if len(host_of(url)) > LONGEST_HOST:  # normalising it could take minutes
+        raise ValueError("url: the host name is too long")
+    try:
+        urlsplit(url).port  # noqa: B018 - raises ValueError for an invalid port
+        safe = safe_url_string(url)
+        host = urlsplit(safe).hostname or ""
+    except ValueError:
+        raise ValueError("url: not a valid address") from None
+    if not _is_valid_host(host):
+        advice = " (in a password, / ? # are written %2F %3F %23)" if "@" in given else ""
+        raise ValueError(f"url: not a valid host name or address{advice}")
+    return safe.partition("#")[0]
+
+
+def _is_valid_host(host: str) -> bool:
+    """Whether *host*, in ASCII, can be a name in the DNS or an IP address."""
+    try:
+        ip_address(host)
+    except ValueError:
+        labels = host.removesuffix(".").lower().split(".")
+        # A name whose last label is a number would be an IPv4 address, but it is not a valid one.
+        return (
+            len(host) <= LONGEST_HOST
+            and all(_LABEL.fullmatch(label) for label in labels)
+            and not labels[-1].isdecimal()
+        )
+    return True

@@ -1,0 +1,173 @@
+"""Feed storages and exporters: no buffer, no formulas, and a fault costs one feed alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
+from scrapy.extensions.feedexport import FileFeedStorage, StdoutFeedStorage
+
+from tplspider.items import OURS
+from tplspider.web.text import safe_cell
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+
+class FeedFile(io.FileIO):
+    """The file of a feed, without a buffer: what was written is in it when the journal says so.
+
+    The first fault is kept and logged, and nothing more is written, so that one full disk does not
+    cost the other feeds.
+    """
+
+    in_turns = True  # whether all that follows the last commit is of one search
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether all that was written was taken back."""
+        return self.mode == "rb+" and not self.tell()
+
+    def __init__(self, file: str | int, mode: str, crawler: Crawler, label: str) -> None:
+        super().__init__(file, mode)
+        self.fault = ""
+        self._crawler = crawler
+        self._label = label
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data)
+        try:
+            while rest and not self.fault:
+                rest = rest[super().write(rest) or 0 :]
+        except OSError as error:
+            self.fault = error.strerror or str(error)
+            logger.error("%s cannot be written: %s", self._label, self.fault)  # noqa: TRY400 - that is all
+            self._crawler.stats.inc_value("tplspider/lost_outputs")
+        return len(data)
+
+
+class FeedFileStorage(FileFeedStorage):
+    """Local files; with a JOBDIR they go on where the journal says."""
+
+    crawler: Crawler
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> Self:
+        storage = cls(uri, feed_options=feed_options)
+        storage.crawler = crawler
+        return storage
+
+    def open(self, spider: Spider) -> Any:
+        path = Path(self.path).absolute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        journal = getattr(spider, "journal", None)
+        if journal is None or str(path) not in journal.lengths:
+            return FeedFile(str(path), self.write_mode, self.crawler, self.path)
+        path.touch()
+        file = FeedFile(str(path), "rb+", self.crawler, self.path)
+        file.truncate(journal.lengths[str(path)])
+        file.seek(0, os.SEEK_END)
+        journal.files[str(path)] = file
+        return file
+
+
+class FeedStdoutStorage(StdoutFeedStorage):
+    """Standard output, which may be a pipe that nobody reads any more."""
+
+    crawler: Crawler
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> Self:
+        storage = cls(uri, feed_options=feed_options)
+        storage.crawler = crawler
+        return storage
+
+    def open(self, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
+        sys.stdout.flush()
+        return FeedFile(os.dup(sys.stdout.fileno()), "wb", self.crawler, "standard output")
+
+    def store(self, file: Any) -> None:
+        file.close()
+
+
+class FeedCsvExporter(CsvItemExporter):
+    """Scrapy's CSV exporter, for items of ours, whose texts come from the web and may hold lists.
+
+    Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON; a
+    feed without items has its header line; one that goes on has it already.
+    """
+
+    def __init__(self, file: Any, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)
+        self._file = file
+        self._is_ours = False
+        self._is_empty = True
+        if isinstance(file, FeedFile) and file.mode == "rb+" and file.tell():
+            self.include_headers_line = self._is_empty = False
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self._is_ours and isinstance(value, (list, dict)):
+            return json.dumps(value, ensure_ascii=False)
+        value = super().serialize_field(field, name, value)
+        return safe_cell(value) if self._is_ours and isinstance(value, str) else value
+
+    def export_item(self, item: Any) -> None:
+        self._is_ours = isinstance(item, OURS)
+        if not self._is_empty and isinstance(self._file, FeedFile) and self._file.is_cut:
+            self._write_header()
+        self._is_empty = False
+        super().export_item(item)
+
+    def finish_exporting(self) -> None:
+        is_cut = isinstance(self._file, FeedFile) and self._file.is_cut
+        if (self._is_empty and self.include_headers_line) or is_cut:
+            self._write_header()
+        super().finish_exporting()
+
+    def _write_header(self) -> None:
+        if columns := self.fields_to_export:
+            names = columns.values() if isinstance(columns, dict) else columns
+            self.csv_writer.writerow(list(names))
+
+
+class FeedXmlExporter(XmlItemExporter):
+    """Scrapy's XML exporter, but a field of ours without a value is empty, not the word "None"."""
+
+    is_ours = False
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if self.is_ours and value is None:
+            return ""
+        return super().serialize_field(field, name, value)
+
+    def export_item(self, item: Any) -> None:
+        self.is_ours = isinstance(item, OURS)
+        super().export_item(item)
+
+
+FEED_SETTINGS = {
+    "FEED_EXPORTERS": {
+        "csv": "tplspider.feeds.FeedCsvExporter",
+        "xml": "tplspider.feeds.FeedXmlExporter",
+    },
+    "FEED_STORAGES": {
+        "": "tplspider.feeds.FeedFileStorage",
+        "file": "tplspider.feeds.FeedFileStorage",
+        "stdout": "tplspider.feeds.FeedStdoutStorage",
+    },
+}

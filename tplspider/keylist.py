@@ -1,0 +1,264 @@
+"""Lists of key pages: text, CSV, TSV or JSON lines, plain or gzipped, read as they are needed."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import gzip
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+
+from tplspider.arguments import (
+    OPTIONS,
+    Credentials,
+    check_options,
+    key_address,
+    masked,
+    read_credentials,
+    without_credentials,
+)
+from tplspider.search.session import SearchOptions, search_id
+from tplspider.web.addresses import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+
+STANDARD_INPUT = "-"
+OPTION_PREFIX = "tpl_"  # of columns with options for single lines
+
+_JSON_LINES = (".jl", ".jsonl", ".jsonlines")
+_DELIMITERS = ",;\t"  # spreadsheets have others in other countries
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """A key page to search from: *url* is what is requested, *requested_url* what was given.
+
+    If it comes from a list, *line* is its number there, *row* has all columns of the list, and
+    *input* those that are neither the address nor an option.
+    """
+
+    url: str
+    requested_url: str
+    options: SearchOptions
+    credentials: Credentials | None = field(default=None, repr=False)
+    line: int | None = None
+    mark: bytes = b""  # a digest of the line, to recognize it on the next start
+    input: Mapping[str, Any] | None = None
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def search_id(self) -> str:
+        return search_id(self.url, self.options)
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLine:
+    """A line of a list: its address, options, and the user's own columns; or what is wrong."""
+
+    number: int
+    address: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    input: Mapping[str, Any] | None = None
+    fault: str = ""
+    mark: bytes = b""
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    def key_page(self, defaults: SearchOptions) -> KeyPage:
+        """The key page of the line; ValueError if there is none."""
+        if self.fault:
+            raise ValueError(self.fault)
+        return key_page(
+            self.address,
+            check_options(self.options, defaults),
+            line=self.number,
+            mark=self.mark,
+            input=self.input,
+            row=self.row,
+        )
+
+
+def key_page(given: str, options: SearchOptions, **others: Any) -> KeyPage:
+    """The key page at an address as a user gives it; ValueError if it cannot be one."""
+    url = key_address(given)
+    shown, credentials = without_credentials(given), read_credentials(given, url)
+    return KeyPage(url, shown, options, credentials, **others)
+
+
+def key_line(number: int, row: Mapping[str, Any], column: str, text: str = "") -> KeyLine:
+    """The line that has these columns."""
+    own = {name: value for name, value in row.items() if name != column}
+    given = {name: own.pop(OPTION_PREFIX + name) for name in OPTIONS if OPTION_PREFIX + name in own}
+    options = {name: v for name, v in given.items() if v is not None and str(v).strip()}
+    address, fault = row.get(column), ""
+    if not isinstance(address, str) or not address.strip():
+        fault = f"no address in the column {column!r}"
+    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    shown = {**row, column: masked(str(address or ""))} if column in row else row
+    return KeyLine(number, str(address or ""), options, own or None, fault, mark, shown)
+
+
+class KeyList:
+    """The lines of a list. Opening it reads the first one; ValueError if that cannot be done."""
+
+    def __init__(self, name: str, column: str = "") -> None:
+        self.column = column or "url"
+        self.path = None if name == STANDARD_INPUT else Path(name)
+        self.columns = [self.column]  # of all lines; of JSON lines, those of the first
+        self._before = 0  # blank lines at the top
+        try:
+            self._file = _open(self.path)
+        except (OSError, ValueError) as error:
+            raise ValueError(getattr(error, "strerror", None) or str(error)) from None
+        try:
+            self._rows = self._start(name, column)
+        except (OSError, EOFError, ValueError) as error:
+            self._file.close()
+            raise ValueError(getattr(error, "strerror", None) or str(error)) from None
+
+    def _start(self, name: str, column: str) -> Iterator[KeyLine]:
+        """Read the first line, which tells the format."""
+        first = ""
+        for first in self._file:
+            if first.strip():
+                break
+            self._before += 1
+        if not first.strip():
+            raise ValueError("no address in it")
+        if first.startswith("WARC/"):
+            raise ValueError("this is a WARC file: use scrapy archive")
+        self._lines = chain([first], self._file)
+        ending = Path(name.lower().removesuffix(".gz")).suffix
+        delimiter = self._delimiter(first) if ending not in _JSON_LINES else ""
+        if ending in _JSON_LINES or (not delimiter and first.lstrip().startswith("{")):
+            with suppress(ValueError, TypeError, RecursionError):
+                self.columns = list(json.loads(first))
+            return self._json_lines()
+        if ending in (".csv", ".tsv") or delimiter == "\t":
+            return self._csv(delimiter or ",")
+        if ending == ".json":
+            raise ValueError(f"expected JSON lines ({', '.join(_JSON_LINES)})")
+        if column:
+            raise ValueError(f"plain text has no column {column!r}")
+        return self._text()
+
+    def __iter__(self) -> Iterator[KeyLine]:
+        with self._file:
+            yield from self._rows
+
+    def count(self) -> int:
+        """How many lines there are, by reading a file to its end."""
+        with self._file:
+            return sum(1 for _ in self._rows)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _delimiter(self, header: str) -> str:
+        """What stands between the cells of a header that names the column; '' for none."""
+        cells = ((each, next(csv.reader([header], delimiter=each), [])) for each in _DELIMITERS)
+        return next((each for each, names in cells if self.column in names), "")
+
+    def _text(self) -> Iterator[KeyLine]:
+        for number, line in enumerate(self._lines, start=self._before + 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                yield self._checked(number, {"url": line.strip()}, line)
+
+    def _json_lines(self) -> Iterator[KeyLine]:
+        for number, line in enumerate(self._lines, start=self._before + 1):
+            if line.strip():
+                try:
+                    row = json.loads(line, parse_constant=_no_constant)
+                except (ValueError, RecursionError) as error:
+                    yield KeyLine(number, fault=f"not JSON: {error}")
+                    continue
+                if isinstance(row, dict):
+                    yield self._checked(number, row, line)
+                else:
+                    yield KeyLine(number, fault="not a JSON object")
+
+    def _csv(self, delimiter: str) -> Iterator[KeyLine]:
+        reader = csv.reader(self._lines, delimiter=delimiter)
+        names = next(reader)
+        if self.column not in names:
+            shown = ", ".join(names[:10])
+            raise ValueError(f"no column {self.column!r} in the header ({shown}): use -a column=")
+        if twice := next((name for name in names if name and names.count(name) > 1), ""):
+            raise ValueError(f"two columns are called {twice!r}")
+        self.columns = list(filter(None, names))
+        return self._records(reader, names)
+
+    def _records(self, reader: Any, names: list[str]) -> Iterator[KeyLine]:
+        while True:
+            number = self._before + reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield KeyLine(number, fault=f"not CSV: {error}")
+                continue
+            if not any(cells):
+                continue
+            row = {name: cell for name, cell in zip(names, cells, strict=False) if name}
+            if len(cells) != len(names):
+                fault = f"{len(cells)} cells, and the header has {len(names)}"
+                row = dict.fromkeys(filter(None, names), "") | row
+                yield replace(key_line(number, row, self.column), fault=fault)
+                continue
+            yield self._checked(number, row, "\x1f".join(cells))
+
+    def _checked(self, number: int, row: Mapping[str, Any], text: str) -> KeyLine:
+        if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+            return KeyLine(number, fault="not UTF-8")
+        return key_line(number, row, self.column, text)
+
+
+def _open(path: Path | None) -> IO[str]:
+    # Bytes that are not UTF-8 are a fault of their line, not of the list.
+    how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    if path is None:
+        # Not sys.stdin itself: Python aborts if a thread still reads from that at the end.
+        return cast("IO[str]", os.fdopen(sys.stdin.fileno(), closefd=False, **how))
+    if path.name.lower().endswith(".gz"):
+        return cast("IO[str]", gzip.open(path, "rt", **how))
+    return cast("IO[str]", path.open(**how))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+async def in_background(open_list: Callable[[], Iterable[KeyLine]]) -> AsyncIterator[KeyLine]:
+    """The lines of a stream, which may keep its reader waiting: read in a thread of its own."""
+    loop, box = asyncio.get_running_loop(), asyncio.Queue[KeyLine | BaseException | None](100)
+
+    def read() -> None:
+        def put(line: KeyLine | BaseException | None) -> None:
+            asyncio.run_coroutine_threadsafe(box.put(line), loop).result()
+
+        try:
+            for line in open_list():
+                put(line)
+            put(None)
+        except Exception as error:  # noqa: BLE001 - raised below; a closed loop ends the thread
+            if not loop.is_closed():
+                put(error)
+
+    Thread(target=read, daemon=True).start()
+    while line := await box.get():
+        if isinstance(line, BaseException):
+            raise line
+        yield line

@@ -1,0 +1,239 @@
+"""Searches as a library: key pages in, answers out, in a program with a running asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from threading import Event, Lock, Thread, main_thread
+from typing import TYPE_CHECKING, Any
+
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils import reactor as reactors
+
+from tplspider import signals
+from tplspider.arguments import OPTIONS, Config
+from tplspider.keylist import KeyLine
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from tplspider.results import SearchAnswer
+
+_AHEAD = 2  # inputs that are taken and not answered, for each search at a time
+_starting = Lock()
+
+
+def search_many(
+    inputs: Iterable[str | Mapping[str, Any]] | AsyncIterable[str | Mapping[str, Any]],
+    settings: Mapping[str, Any] | None = None,
+    **arguments: object,
+) -> ManySearches:
+    """Search from many key pages, and yield the answer to each as its search ends.
+
+    *inputs* are addresses, or mappings with a ``url``; there may be no end to them. *settings*
+    override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
+    their own. Raises ValueError if settings or arguments are wrong; a wrong input is answered.
+    """
+    is_one = isinstance(inputs, str | bytes | Mapping)
+    if is_one or not isinstance(inputs, Iterable | AsyncIterable):
+        raise ValueError("inputs: expected an iterable of addresses, or of mappings with a 'url'")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise ValueError(f"settings: expected a mapping, not {type(settings).__name__}")
+    for name in {"url", "urls", "column"} & arguments.keys():
+        raise ValueError(f"{name}: the key pages are given as inputs")
+    merged = Settings()
+    merged.setmodule("tplspider.profiles.default", priority="project")
+    given = settings if isinstance(settings, BaseSettings) else dict(settings or {})
+    merged.update(given, priority="cmdline")
+    if merged.get("JOBDIR"):
+        raise ValueError("JOBDIR: inputs of a program cannot be read again; use a list of them")
+    TemplateCandidatesSpider.check({**arguments, "_keys": None}, merged)
+    return ManySearches(_Crawl(inputs, merged, arguments))
+
+
+class ManySearches(AsyncIterator["SearchAnswer"], AbstractAsyncContextManager["ManySearches"]):
+    """The answers, for ``async for``. Leaving the loop ends all searches."""
+
+    def __init__(self, crawl: _Crawl) -> None:
+        self._crawl = crawl
+        # A generator: the event loop closes it when nothing refers to it any more.
+        self._answers = crawl.answers()
+
+    async def __anext__(self) -> SearchAnswer:
+        return await anext(self._answers)
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End all searches, and wait until everything is closed."""
+        await self._answers.aclose()
+
+    @property
+    def under_way(self) -> dict[str, str]:
+        """The ids of the searches that are open now, with the key pages as they were given."""
+        found = [(name, search.session) for name, search in [*self._crawl.open.items()]]
+        return {name: each.requested_url for name, each in found if each.phase != "over"}
+
+    def cancel(self, search_id: str) -> bool:
+        """End an open search: its answer has what was found so far. False if it is not open."""
+        search = self._crawl.open.get(search_id)
+        if search is None or search.session.phase == "over":
+            return False
+        tracker = self._crawl.crawler.spider.tracker
+        self._crawl.loop.call_soon_threadsafe(tracker.cancel, search_id)
+        return True
+
+
+class _Crawl:
+    """A crawl in the event loop of the reactor, which may be in another thread than the program."""
+
+    def __init__(self, inputs: Any, settings: Settings, arguments: Mapping[str, Any]) -> None:
+        self._inputs, self._settings, self._arguments = inputs, settings, arguments
+        self._places = asyncio.Semaphore(_AHEAD * Config.of(settings).searches)
+        self._answers: asyncio.Queue[SearchAnswer | None] = asyncio.Queue()
+        self._unanswered: dict[int | None, dict[str, Any]] = {}  # with fields of the program's own
+        self.crawler: Any = None
+        # Of the reactor's loop.
+        self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
+        self._began, self._left = asyncio.Event(), asyncio.Event()
+
+    @property
+    def open(self) -> dict[str, Any]:
+        return getattr(self.crawler and self.crawler.spider, "searches", {})
+
+    async def answers(self) -> AsyncGenerator[SearchAnswer]:
+        """The answers as they come; when this is closed, the crawl is ended."""
+        self._program, self.loop = asyncio.get_running_loop(), await _reactor_loop()
+        taking = asyncio.ensure_future(self._take_inputs())
+        crawl = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run(), self.loop))
+        crawl.add_done_callback(lambda _: self._answers.put_nowait(None))
+        try:
+            while answer := await self._answers.get():
+                self._places.release()
+                yield answer
+            await crawl
+            if self._unanswered:
+                reason = self.crawler.stats.get_value("finish_reason")
+                raise RuntimeError(f"ended before all inputs were answered ({reason})")
+            await taking
+        finally:
+            taking.cancel()
+            self.loop.call_soon_threadsafe(self._left.set)
+            await asyncio.wait({crawl, taking})
+            for each in (crawl, taking):
+                _ = each.cancelled() or each.exception()  # seen
+
+    async def _take_inputs(self) -> None:
+        """Give the spider lines to search from, as there is use for them."""
+        try:
+            number = 0
+            async for given in _each(self._inputs):
+                number += 1
+                try:
+                    line, own = _key_line(number, given)
+                except Exception as error:  # noqa: BLE001 - an object of the program may do anything
+                    line, own = KeyLine(number, fault=str(error)), {}
+                self._unanswered[number] = own
+                self.loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                await self._places.acquire()
+        finally:
+            self.loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+    # In the loop of the reactor.
+
+    async def _run(self) -> None:
+        """Crawl until all inputs are answered, or no more answers are wanted."""
+        runner = AsyncCrawlerRunner(self._settings)
+        self.crawler = crawler = runner.create_crawler(TemplateCandidatesSpider)
+        crawler.signals.connect(self._answered, signal=signals.line_answered)
+        crawl = runner.crawl(crawler, _keys=self._key_lines(), **self._arguments)
+        for event in (self._left, self._began):  # a crawl that has not begun cannot be stopped
+            waiting = asyncio.ensure_future(event.wait())
+            await asyncio.wait({crawl, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        if not crawl.done():
+            self.crawler.spider.can_go_on = True  # so that no results are given
+            await crawler.stop_async()
+        await crawl
+
+    async def _key_lines(self) -> AsyncIterator[KeyLine]:
+        self._began.set()
+        while line := await self._lines.get():
+            yield line
+
+    def _answered(self, answer: SearchAnswer) -> None:
+        own = self._unanswered.pop(answer.summary.line, None) or None
+        given = replace(answer, summary=replace(answer.summary, input=own))
+        self._program.call_soon_threadsafe(self._answers.put_nowait, given)
+
+
+async def _each(inputs: Any) -> AsyncGenerator[Any]:
+    if isinstance(inputs, AsyncIterable):
+        async for given in inputs:
+            yield given
+    else:
+        for given in inputs:
+            yield given
+
+
+def _key_line(number: int, given: Any) -> tuple[KeyLine, dict[str, Any]]:
+    """The line that an input stands for, and its fields that are not ours, as they were given."""
+    if isinstance(given, str):
+        return KeyLine(number, given), {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"neither an address nor a mapping, but {type(given).__name__}")
+    own = {name: value for name, value in given.items() if name not in ("url", *OPTIONS)}
+    options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
+    fault = "" if isinstance(given.get("url"), str) else "no 'url' in it"
+    kept = json.loads(json.dumps(own, default=str))  # for feeds
+    return KeyLine(number, str(given.get("url", "")), options, kept or None, fault), own
+
+
+async def _reactor_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of the reactor; if none is installed, one is started in a thread.
+
+    A process has one reactor, which cannot be started twice: in a thread of its own it outlives
+    the event loops of a program.
+    """
+    with _starting:
+        if not reactors.is_reactor_installed():
+            started = Event()
+            Thread(target=_run_reactor, args=(started,), name="tplspider reactor").start()
+            started.wait()
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+    if not reactors.is_asyncio_reactor_installed() or not reactor.running:
+        raise RuntimeError(
+            f"the reactor {type(reactor).__name__} is installed: searches need Twisted's asyncio"
+            " reactor, running, or none at all"
+        )
+    found: Future[asyncio.AbstractEventLoop] = Future()
+    reactor.callFromThread(lambda: found.set_result(asyncio.get_running_loop()))
+    return await asyncio.wrap_future(found)
+
+
+def _run_reactor(started: Event) -> None:
+    """Run a reactor until the main thread ends."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    reactors.install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+
+    def stop() -> None:
+        main_thread().join()
+        reactor.callFromThread(reactor.stop)
+
+    Thread(target=stop, daemon=True).start()
+    reactor.callWhenRunning(started.set)
+    reactor.run(installSignalHandlers=False)
+    loop.close()

@@ -1,1 +1,0 @@
-"""Pages as a browser shows them: the ``browser`` profile."""

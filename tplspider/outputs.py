@@ -1,0 +1,211 @@
+"""Where a crawl writes: each kind of item to a feed of its own, and folders and files of ours."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.utils.misc import load_object
+from w3lib.url import file_uri_to_path
+
+from tplspider.arguments import feed_format
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.report.writer import ReportWriter
+from tplspider.saved_pages import check_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy.settings import BaseSettings
+
+    from tplspider.arguments import Arguments, Config
+
+PRIORITY = 50  # of settings that follow from arguments: above the command line's 40
+STANDARD_OUTPUT = "stdout:"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a crawl writes: feeds for Scrapy, folders, and files of ours; None for none."""
+
+    feeds: dict[str, dict[str, Any]]
+    save_html: Path | None
+    report: Path | None
+    warc: Path | None
+
+    def wants(self, item_class: type) -> bool:
+        """Whether a feed asks for this kind of item."""
+        asked = (path for feed in self.feeds.values() for path in feed.get("item_classes") or ())
+        return any(issubclass(item_class, load_object(path)) for path in asked)
+
+    def local_files(self) -> dict[str, bool]:
+        """The files of local feeds, and whether they are overwritten."""
+        found = {
+            str(path): bool(options.get("overwrite"))
+            for uri, options in self.feeds.items()
+            if (path := _local_path(uri))
+        }
+        return {**found, str(self.warc): True} if self.warc else found
+
+
+def plan_outputs(
+    settings: BaseSettings, arguments: Arguments, config: Config, job: str = ""
+) -> Outputs:
+    """Work out all outputs; ValueError if one cannot be written."""
+    feeds: dict[str, dict[str, Any]] = {}
+    taken = {Path(arguments.urls).absolute(): "the list of key pages"} if arguments.urls else {}
+    for label, uri, options in (
+        *_feeds_of_settings(settings),
+        *_feeds_of_arguments(arguments, config, job),
+    ):
+        path = _local_path(uri)
+        if uri in feeds or (path in taken and path):
+            other = taken.get(path, "another feed") if path else "another feed"
+            raise ValueError(f"{label}: this is the file of {other}")
+        if path:
+            taken[path] = "another feed"
+            _try_to_open(label, path)
+        if settings.get("JOBDIR"):
+            _check_resumable(label, uri, options)
+        feeds[uri] = _with_fields(options, settings)
+    save_html = argument_path("save_html", arguments.save_html, config)
+    report = argument_path("report", arguments.report, config)
+    warc = argument_path("warc", arguments.warc, config)
+    if save_html:
+        many = not arguments.url or bool(settings.get("JOBDIR"))
+        _labelled("save_html", partial(check_folder, save_html, many=many))
+    if report:
+        many = not arguments.url
+        _labelled("report", partial(ReportWriter.check, arguments.report, report, many=many))
+    if warc:
+        if not warc.name.endswith((".warc.gz", ".warc")):
+            raise ValueError("warc: expected a file that ends in .warc.gz")
+        if find_spec("warcio") is None:
+            raise ValueError("warc: needs the package warcio: pip install 'tplspider[archive]'")
+        _try_to_open("warc", warc)
+    return Outputs(feeds, save_html, report, warc)
+
+
+def argument_path(label: str, name: str, config: Config) -> Path | None:
+    """The local file or folder that an argument names.
+
+    Where arguments are confined (TPLSPIDER_CONFINE), it must be inside TPLSPIDER_FEEDS_DIR.
+    """
+    if not name:
+        return None
+    path = Path(name)
+    if config.confine:
+        folder = Path(config.feeds_dir)
+        if not config.feeds_dir or path.is_absolute() or ".." in path.parts or ":" in name:
+            raise ValueError(f"{label}: expected a relative name inside TPLSPIDER_FEEDS_DIR")
+        path = folder / path
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise ValueError(f"{label}: a symbolic link leads out of TPLSPIDER_FEEDS_DIR")
+    elif "://" in name:
+        raise ValueError(f"{label}: expected a local file or folder, not an address")
+    return path.absolute()
+
+
+def _feeds_of_settings(settings: BaseSettings) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Scrapy's feeds (``-O``); those that ask for no kind of item get the candidates."""
+    for name, given in settings.getdict("FEEDS").items():
+        uri = str(name.absolute() if isinstance(name, Path) else name)
+        options = dict(given)
+        if not options.keys() & {"item_classes", "item_filter"}:
+            options["item_classes"] = [TemplateCandidate]
+        options.setdefault("format", feed_format(uri))
+        options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
+        known = [name for name, path in settings.getwithbase("FEED_EXPORTERS").items() if path]
+        shown = re.sub(r"(?<=//)[^/@]*@", "", uri)
+        if options["format"] not in known:
+            raise ValueError(f"{shown}: expected a file that ends in one of {', '.join(known)}")
+        yield shown, uri, options
+
+
+def _feeds_of_arguments(
+    arguments: Arguments, config: Config, job: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The feeds that arguments name; and those of a scrapyd job in TPLSPIDER_FEEDS_DIR."""
+    asked: dict[str, tuple[str, type]] = {
+        "summary": (arguments.summary, CandidateSearch),
+        "texts": (arguments.texts, PageTemplate),
+    }
+    for label, (name, item_class) in asked.items():
+        if name.startswith("-:") and not config.confine:
+            yield label, STANDARD_OUTPUT, _own_feed(item_class, name)
+        elif path := argument_path(label, name, config):
+            yield label, str(path), _own_feed(item_class, name)
+    if folder := config.feeds_dir:
+        stem = re.sub(r"[^\w.-]", "_", job) or "%(time)s"
+        endings: dict[str, type] = {".json": TemplateCandidate, ".summary.json": CandidateSearch}
+        if config.texts:
+            endings[".texts.json"] = PageTemplate
+        for ending, item_class in endings.items():
+            path = Path(folder, stem + ending).absolute()
+            yield "TPLSPIDER_FEEDS_DIR", str(path), _own_feed(item_class, path.name)
+
+
+def _own_feed(item_class: type, name: str) -> dict[str, Any]:
+    return {
+        "item_classes": [item_class],
+        "format": feed_format(name),
+        "encoding": "utf-8",
+        "store_empty": True,
+        "overwrite": not name.startswith("-:"),
+    }
+
+
+def _with_fields(options: dict[str, Any], settings: BaseSettings) -> dict[str, Any]:
+    """Give a feed its columns, the same also when there is nothing to write.
+
+    FEED_EXPORT_FIELDS is for all feeds: each takes from it what its items have.
+    """
+    classes = [load_object(path) for path in options.get("item_classes", ())]
+    if options.get("fields") or len(classes) != 1 or not is_dataclass(classes[0]):
+        return options
+    names = [each.name for each in fields(classes[0])]
+    chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or ()
+    wanted: Any = [name for name in chosen if name in names]
+    if isinstance(chosen, dict):
+        wanted = {name: chosen[name] for name in wanted}
+    return {**options, "fields": wanted or names}
+
+
+def _local_path(uri: str) -> Path | None:
+    """The local file of a feed; None for one elsewhere, or whose name is not final."""
+    scheme = urlsplit(uri).scheme
+    if scheme not in ("", "file") or "%(" in uri:
+        return None
+    return Path(file_uri_to_path(uri) if scheme else uri).absolute()
+
+
+def _labelled(label: str, check: Callable[[], None]) -> None:
+    try:
+        check()
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def _try_to_open(label: str, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise ValueError(f"{label}: cannot be written: {error.strerror}") from None
+
+
+def _check_resumable(label: str, uri: str, options: dict[str, Any]) -> None:
+    """With a JOBDIR, feeds are local files that can be cut back and added to."""
+    if not _local_path(uri) or options["format"] not in ("jl", "jsonl", "jsonlines", "csv"):
+        raise ValueError(f"{label}: with JOBDIR, give a local file .jl or .csv")
+    if options.get("postprocessing") or options.get("batch_item_count"):
+        raise ValueError(f"{label}: with JOBDIR, a feed cannot be compressed or in batches")

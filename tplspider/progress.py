@@ -1,0 +1,146 @@
+"""Progress of a crawl: a bar on a terminal, log lines elsewhere, and a table after a list."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import suppress
+from threading import RLock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+from tqdm import tqdm
+
+from tplspider import signals
+from tplspider.search.answer import counted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+    from tplspider.search.cliques import SubdigraphSearch
+    from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+
+logger = logging.getLogger(__name__)
+
+REDRAW_SECONDS = 0.5
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]  # it is not iterated over
+    monitor_interval = 0  # no thread: the event loop redraws it
+
+
+_Bar.set_lock(RLock())  # tqdm's default would fix the start method of multiprocessing
+
+
+class _AboveBar:
+    """The stream of log handlers while there is a bar: they write whole lines."""
+
+    def write(self, text: str) -> None:
+        _Bar.write(text, file=sys.stderr, end="")
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+class Progress:
+    """Extension for lists (``spider.is_list``) and commands (``spider.shows_progress``)."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._spider = cast("TemplateCandidatesSpider", crawler.spider)
+        self._counts = self._spider.counts
+        self._is_list = self._spider.is_list
+        self._has_bar = _is_terminal()
+        if not self._is_list and not (self._has_bar and self._spider.shows_progress):
+            raise NotConfigured
+        self._bar: Any = None
+        self._text = "Loading the page"
+        self._started = monotonic()
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._call = create_looping_call(self._redraw if self._has_bar else self._log)
+        connect = crawler.signals.connect
+        connect(self.spider_opened, signal=scrapy_signals.spider_opened)
+        connect(self.link_settled, signal=signals.link_settled)
+        connect(self.spider_closed, signal=scrapy_signals.spider_closed)
+        connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        if self._has_bar:
+            shown = None if self._is_list else "{desc} ..."  # None is tqdm's usual line
+            given: dict[str, Any] = {"bar_format": shown, "unit": " lines", "initial": self._done}
+            self._bar = _Bar(leave=False, dynamic_ncols=True, **given)
+            self._call.start(REDRAW_SECONDS)
+        elif self._interval:
+            self._call.start(self._interval, now=False)
+
+    def link_settled(self, search: SubdigraphSearch) -> None:
+        found = f"{len(search.members)} of {search.size} pages with the same template"
+        self._text = f"{found}, {counted(search.loads, 'load')}"
+
+    def spider_closed(self) -> None:
+        if self._call.running:
+            self._call.stop()
+        if self._bar is not None:
+            self._bar.close()
+            for handler in _handlers():
+                if isinstance(handler.stream, _AboveBar):
+                    handler.setStream(sys.stderr)
+
+    def engine_stopped(self) -> None:
+        """Print the table after everything that Scrapy logs."""
+        if not self._is_list:
+            return
+        counts, seconds = self._counts, tqdm.format_interval(monotonic() - self._started)
+        head = f"{counted(counts.answered, 'line')} answered in {seconds}"
+        rows = {"complete": counts.complete, "partial": counts.partial}
+        rows |= {f"unusable: {outcome}": number for outcome, number in counts.unusable.items()}
+        rows["answered before"] = counts.earlier.total()
+        lines = [f"{number:>6}  {what}" for what, number in rows.items() if number]
+        table = "\n".join([f"{head} with {counted(counts.loads, 'load')}", *lines])
+        if self._has_bar:
+            _Bar.write(table, file=sys.stderr)
+        else:
+            logger.info(table)
+
+    @property
+    def _done(self) -> int:
+        return self._counts.answered + self._counts.earlier.total()
+
+    def _figures(self) -> str:
+        counts, searches = self._counts, f"{len(self._spider.searches)} in progress"
+        outcomes = f"{counts.complete} complete, {counts.partial} partial"
+        return f"{searches}, {outcomes}, {counts.unusable.total()} unusable"
+
+    def _log(self) -> None:
+        total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
+        loads = counted(self._counts.loads, "load")
+        logger.info("%d%s lines answered, %s, %s", self._done, total, self._figures(), loads)
+
+    def _redraw(self) -> None:
+        for handler in _handlers():  # again: Scrapy installs a new one when a crawl starts
+            if handler.stream is sys.stderr:
+                handler.setStream(_AboveBar())
+        with suppress(OSError, ValueError):  # the terminal is gone
+            if self._is_list:
+                self._bar.n, self._bar.total = self._done, self._spider.line_count
+                self._bar.set_postfix_str(self._figures())
+            else:
+                self._bar.set_description_str(self._text)
+
+
+def _handlers() -> list[Any]:
+    return [each for each in logging.root.handlers if isinstance(each, logging.StreamHandler)]
+
+
+def _is_terminal() -> bool:
+    is_dumb = os.environ.get("TERM", "dumb") == "dumb" or os.environ.get("TQDM_DISABLE")
+    return sys.stderr is not None and sys.stderr.isatty() and not is_dumb

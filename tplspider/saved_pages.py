@@ -1,0 +1,97 @@
+"""Pages as files of a folder, as they came, with a manifest that says what each is.
+
+A manifest lists pages of one run. While files are renamed there is none; two notes, of the run
+before and of this one, say then which files are ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tplspider.sources.kept_pages import KeptPage
+
+MANIFEST = "manifest.json"
+_OLD, _NEW = ".tplspider-old.json", ".tplspider-new.json"
+_NEW_PAGE = ".tplspider-{}"  # a page before it has its name
+_PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
+_SEARCH_ID = re.compile(r"[0-9a-f]{16}")
+
+
+def save_pages(folder: Path, pages: Iterable[KeptPage]) -> None:
+    """Replace the pages of the last run. Raises OSError if it fails, or if a file is not ours."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        check_folder(folder)
+    except ValueError as error:
+        raise FileExistsError(str(error)) from None
+    _remove_old(folder)
+    rows: list[dict[str, str]] = []
+    for page in pages:
+        name = f"{sum('link' in row for row in rows) + 1}.html" if page.link else "key.html"
+        link = {"link": page.link} if page.link else {}
+        rows.append(
+            {"role": page.role, "url": page.url, **link, "encoding": page.encoding, "file": name}
+        )
+        (folder / _NEW_PAGE.format(name)).write_bytes(page.body)
+    (folder / _NEW).write_text(json.dumps(rows, indent=2) + "\n", "ascii")
+    # From here on nothing is written: a full disk has left the last run as it was.
+    if (folder / MANIFEST).exists():
+        (folder / MANIFEST).replace(folder / _OLD)
+    for row in rows:
+        (folder / _NEW_PAGE.format(row["file"])).replace(folder / row["file"])
+    (folder / _NEW).replace(folder / MANIFEST)
+    _remove_old(folder)
+
+
+def check_folder(folder: Path, *, many: bool = False) -> None:
+    """Raise ValueError if a folder cannot be written to, or holds files that are not ours.
+
+    With *many* key pages, it holds a folder for each search, named by its search_id.
+    """
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise ValueError("cannot write to this folder")
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if many:
+        ours = {name for name in names if _SEARCH_ID.fullmatch(name) and (folder / name).is_dir()}
+    else:
+        ours = _our_files(folder)
+    if foreign := sorted(names - ours, key=lambda name: (name != MANIFEST, name)):
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise ValueError(
+            f"there are other files in this folder ({foreign[0]!r}{more}):"
+            " give an empty one, or one that pages were saved in before"
+        )
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove our files that the manifest does not list; the notes go last."""
+    listed = {MANIFEST, *(_pages_in(folder / MANIFEST) or ())}
+    for name in sorted(_our_files(folder) - listed, key=lambda name: name in (_OLD, _NEW)):
+        (folder / name).unlink()
+
+
+def _our_files(folder: Path) -> set[str]:
+    """The manifest, the notes of a run that was killed, and the pages that any of them lists."""
+    lists = {name: _pages_in(folder / name) for name in (MANIFEST, _OLD, _NEW)}
+    ours = {name for name, pages in lists.items() if pages is not None or name == _NEW}
+    ours |= {name for pages in lists.values() for name in pages or ()}
+    ours |= {path.name for path in folder.glob(_NEW_PAGE.format("*.html"))}
+    return {name for name in ours if (folder / name).is_file() and not (folder / name).is_symlink()}
+
+
+def _pages_in(path: Path) -> set[str] | None:
+    """The files that a manifest lists; None if it is not one of ours."""
+    try:
+        text = path.read_bytes() if path.is_file() else b""
+        names = {row["file"] for row in json.loads(text) if row["role"]}
+        return names if all(map(_PAGE.fullmatch, names)) else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None

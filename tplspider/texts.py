@@ -1,0 +1,183 @@
+"""The pages of a search once it is over: the text of its key page, and files of all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tplspider.extraction import Extraction, ExtractionError, with_evidence
+from tplspider.pools.pool import companions, page_site
+from tplspider.pools.site_templates import COMPANIONS
+from tplspider.saved_pages import save_pages
+from tplspider.search.answer import counted
+from tplspider.search.cliques import POOL
+from tplspider.search.witness import KEY, MOST, SPARE, evidence, members
+from tplspider.template.extract import PageSource
+from tplspider.tracker import count_lost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scrapy.crawler import Crawler
+
+    from tplspider.arguments import Config
+    from tplspider.items import CandidateSearch, PageTemplate
+    from tplspider.outputs import Outputs
+    from tplspider.pools.store import PoolFolder
+    from tplspider.search.witness import WantedPage
+    from tplspider.sources.kept_pages import KeptPage
+    from tplspider.spiders.template_candidates import OpenSearch
+    from tplspider.web.page import WebPage
+
+logger = logging.getLogger(__name__)
+
+TEXT_COLUMNS = "final_url outcome hint title main_text evidence loads candidates".split()
+HURRIED_SECONDS = 5  # for a text when the crawl ends early
+
+
+class PageTexts:
+    """Makes texts and saves pages. What goes wrong costs the text or the files, not the search."""
+
+    def __init__(
+        self, crawler: Crawler, config: Config, outputs: Outputs, *, wanted: bool, many: bool
+    ) -> None:
+        self.wanted = wanted
+        self.keeps_pages = wanted or outputs.save_html is not None
+        self.pools: PoolFolder | None = None  # saved pools to compare with, in place of a search
+        self._crawler = crawler
+        self._folder = outputs.save_html
+        self._many = many
+        self._level = logging.DEBUG if many else logging.INFO
+        self._by_pool: dict[str, PageTemplate] = {}
+        self._extraction = Extraction(
+            config.extractor,
+            workers=config.extract_workers,
+            seconds=config.extract_seconds,
+            megabytes=config.extract_mb,
+            for_report=outputs.report is not None,
+            markdown=config.markdown,
+        )
+
+    async def make(
+        self, search: OpenSearch, *, hurried: bool = False
+    ) -> tuple[PageTemplate | None, str]:
+        """Save the pages of a search that is over, and make its text, if they are asked for.
+
+        Where the text is lost, gives the reason.
+        """
+        session, pages = search.session, search.pages
+        key_url = session.summary.key_url if session.summary else session.url
+        try:
+            if self._folder:
+                await self._save(search)
+            found = self._by_pool.pop(session.search_id, None)
+            if self.wanted and not found:
+                kept = await self._read(search, evidence(session.search, session.witness))
+                if pages.fault:
+                    logger.error("The text of %s lacks pages: %s", key_url, pages.fault)
+                    count_lost(self._crawler, session.search_id)
+                found = await self._extract(kept, HURRIED_SECONDS if hurried else None)
+        except ExtractionError as error:
+            logger.error("No text for %s: %s", key_url, error)  # noqa: TRY400 - the reason is enough
+            count_lost(self._crawler, session.search_id)
+            return None, str(error)
+        finally:
+            pages.close()
+        if found is None:
+            return None, ""
+        self._crawler.stats.set_value("tplspider/template_share", found.template_share)
+        found = replace(found, search_id=session.search_id, requested_url=session.requested_url)
+        return found, ""
+
+    async def by_pool(self, search: OpenSearch, page: WebPage) -> None:
+        """Compare a key page with the saved pool of its site: if that tells, there is no search."""
+        if not self.pools:
+            return
+        session, key = search.session, PageSource(page.url, page.text)
+        pool = await asyncio.to_thread(self.pools.load, page_site(key.url))
+        found, why = None, f"There is no pool of {page_site(key.url)} in {self.pools.directory}"
+        if pool:
+            near = await asyncio.to_thread(lambda: companions(key, pool)[: COMPANIONS + SPARE])
+            why = f"The pool of its site tells nothing about {key.url}"
+            try:
+                others, seconds = [each.source for each in near], search.seconds_left()
+                found = await self._compare(key, others, seconds, COMPANIONS)
+            except ExtractionError as error:
+                why = f"{key.url} cannot be compared with the pool of its site ({error})"
+        if found and found.evidence and session.phase != "over":
+            self._by_pool[session.search_id] = replace(found, method=POOL)
+            session.stop(POOL)
+        elif session.phase != "over":
+            logger.warning("%s: searching", why)
+
+    def hurry(self) -> None:
+        """The crawl is about to end: texts in progress get a few more seconds."""
+        self._extraction.hurry(HURRIED_SECONDS)
+
+    async def close(self) -> None:
+        await self._extraction.close()
+
+    async def _save(self, search: OpenSearch) -> None:
+        session = search.session
+        assert self._folder
+        place = self._folder / session.search_id if self._many else self._folder
+        kept = await self._read(search, members(session.search, session.witness))
+        try:
+            if search.pages.fault:
+                raise search.pages.fault
+            await asyncio.to_thread(save_pages, place, kept)
+        except OSError as error:
+            logger.error("The pages cannot be saved in %s: %s", place, error.strerror or error)  # noqa: TRY400
+            count_lost(self._crawler, session.search_id)
+        else:
+            logger.log(self._level, "%s saved in %s", counted(len(kept), "page"), place)
+
+    async def _read(self, search: OpenSearch, wanted: Sequence[WantedPage]) -> list[KeptPage]:
+        found = await asyncio.to_thread(
+            lambda: [search.pages.get(each.page, each.link, each.role) for each in wanted]
+        )
+        return [page for page in found if page]
+
+    async def _extract(
+        self, pages: Sequence[KeptPage], seconds: float | None
+    ) -> PageTemplate | None:
+        if not pages or pages[0].role != KEY:
+            return None
+        key, *others = await asyncio.to_thread(
+            lambda: [PageSource(page.url, page.html) for page in pages]
+        )
+        return await self._compare(key, others, seconds, MOST)
+
+    async def _compare(
+        self, key: PageSource, others: list[PageSource], seconds: float | None, most: int
+    ) -> PageTemplate | None:
+        compared = counted(min(len(others), most), "page")
+        logger.log(self._level, "Comparing %s with %s", key.url, compared)
+        found = await self._extraction.extract(key, others, seconds=seconds, most=most)
+        return found and with_evidence(found)
+
+
+def table_columns(own: Iterable[str]) -> list[str]:
+    """The columns of a table of texts: the user's, then ours, none of them twice."""
+    columns = list(own)
+    for name in TEXT_COLUMNS:
+        while name in columns:
+            name = f"found_{name}"  # noqa: PLW2901 - until it is free
+        columns.append(name)
+    return columns
+
+
+def text_row(summary: CandidateSearch, text: PageTemplate | None) -> dict[str, Any]:
+    """What the table of texts has for a key page, beside the user's columns."""
+    return {
+        "final_url": summary.key_url,
+        "outcome": summary.key_outcome,
+        "hint": summary.hint,
+        "title": text.title if text else summary.key_title,
+        "main_text": text.main_text if text else "",
+        "evidence": text.evidence if text else 0,
+        "loads": summary.loads + summary.witness_loads,
+        "candidates": summary.candidates,
+    }

@@ -1,0 +1,285 @@
+"""The extension that follows searches: their time, log and stats, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import DontCloseSpider
+
+from tplspider import signals
+from tplspider.hooks import before_closing, check_hooks, close_spider, process_item
+from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
+from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, POOL
+from tplspider.web.page import ERROR, NoPage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tplspider.items import CandidateSearch
+    from tplspider.search.cliques import Visit
+    from tplspider.search.session import SearchSession
+    from tplspider.spiders.template_candidates import OpenSearch, TemplateCandidatesSpider
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Counts:
+    """How the key pages of a crawl were answered: for the exit status."""
+
+    answered: int = 0
+    complete: int = 0
+    unusable: Counter[str] = field(default_factory=Counter)  # by key_outcome
+    loads: int = 0
+    lost: int = 0  # outputs not written, items refused
+    lost_of: set[str] = field(default_factory=set)  # open searches that have lost an output
+    earlier: Counter[str] = field(default_factory=Counter)  # outcomes before a restart
+    is_finished: bool = False  # every key page is answered
+
+    @property
+    def partial(self) -> int:
+        """Key pages with fewer candidates than were asked for."""
+        return self.answered - self.complete - self.unusable.total()
+
+    def add(self, summary: CandidateSearch, *, repeated: bool = False) -> None:
+        self.answered += 1
+        self.complete += summary.complete or summary.reason == POOL
+        self.loads += 0 if repeated else summary.loads + summary.witness_loads
+        if summary.key_outcome != "ok":
+            self.unusable[summary.key_outcome] += 1
+
+
+def count_lost(crawler: Crawler, search_id: str = "") -> None:
+    """Remember that an output is lost: the exit status is 1 then.
+
+    With a JOBDIR, the search of that id is made again at the next start.
+    """
+    crawler.stats.inc_value("tplspider/lost_outputs")
+    counts: Counts = crawler.spider.counts  # type: ignore[union-attr]  # it is ours
+    counts.lost += 1
+    if search_id:
+        counts.lost_of.add(search_id)
+
+
+class CliqueTracker:
+    """Closes the spider once the n-CS of its key page is found and the items are out.
+
+    The crawl of a list ends with the list. Whatever ends a crawl early, the results so far are
+    given first.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        check_hooks()
+        self.crawler = crawler
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closing = False
+        for handler, signal in (
+            (self.spider_opened, scrapy_signals.spider_opened),
+            (self.search_opened, signals.search_opened),
+            (self.search_started, signals.search_started),
+            (self.link_settled, signals.link_settled),
+            (self.search_ended, signals.search_ended),
+            (self.search_settled, signals.search_settled),
+            (self.spider_idle, scrapy_signals.spider_idle),
+            (self.scheduler_empty, scrapy_signals.scheduler_empty),
+            (self.spider_error, scrapy_signals.spider_error),
+            (self.spider_closed, scrapy_signals.spider_closed),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    @property
+    def spider(self) -> TemplateCandidatesSpider:
+        return self.crawler.spider  # type: ignore[return-value]  # the add-on is for it alone
+
+    # Time and the end.
+
+    def spider_opened(self) -> None:
+        before_closing(self.crawler, self._give_all)
+
+    def search_opened(self, session: SearchSession) -> None:
+        if session.url != session.requested_url:
+            level = logging.DEBUG if self.spider.is_list else logging.INFO
+            logger.log(level, "The key page %s is taken for %s", session.requested_url, session.url)
+        if limit := session.options.max_seconds:
+            loop = asyncio.get_running_loop()
+            late = partial(self._out_of_time, session.search_id)
+            self._timers[session.search_id] = loop.call_later(limit, late)
+
+    def search_settled(self, session: SearchSession) -> None:
+        if timer := self._timers.pop(session.search_id, None):
+            timer.cancel()
+        if not self.spider.is_list and session.summary and not self._is_closing:
+            self._start(close_spider(self.crawler, session.summary.reason))
+
+    def spider_closed(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def cancel(self, search_id: str) -> bool:
+        """End an open search with what was found so far; whether there is one."""
+        search = self.spider.searches.get(search_id)
+        if search is None or search.session.phase == "over":
+            return False
+        self._end_early(search, CANCELLED)
+        return True
+
+    def _out_of_time(self, search_id: str) -> None:
+        if search := self.spider.searches.get(search_id):
+            if search.gives_results:
+                self.spider.texts.hurry()
+            self._end_early(search, MAX_SECONDS)
+
+    def _end_early(self, search: OpenSearch, reason: str) -> None:
+        search.session.stop(reason)
+        self.give(search)
+
+    def give(self, search: OpenSearch) -> None:
+        """Give the results of a search that is over, if no callback does."""
+        self._start(self._give(search))
+
+    async def _give(self, search: OpenSearch) -> None:
+        async for item in self.spider.results.of(search, hurried=True):
+            await process_item(self.crawler, item)
+
+    async def _give_all(self, reason: str) -> None:
+        """End every open search before the spider closes.
+
+        Where the crawl can go on another time, searches that are not over are left to that.
+        """
+        self._is_closing = True
+        open_searches = list(self.spider.searches.values())
+        self.spider.texts.hurry()
+        for search in open_searches:
+            if search.session.phase != "over" and self.spider.can_go_on:
+                self.spider.drop(search)
+            else:
+                self._end_early(search, reason)
+        for search in open_searches:
+            await search.settled.wait()
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def spider_error(self, response: Response) -> None:
+        """If a middleware has failed on an item, nobody takes the others of that search."""
+        request = response.request
+        search_id = request.cb_kwargs.get("search_id", "") if request else ""
+        search = self.spider.searches.get(search_id)
+        if search and search.giving:
+            logger.error("The results of %s are lost", search.session.key_url)
+            count_lost(self.crawler, search_id)
+            self._start(search.giving.aclose())
+
+    # Searches that nothing goes on with.
+
+    def spider_idle(self) -> None:
+        self._go_on_with_all()
+        if self.spider.searches:
+            raise DontCloseSpider
+
+    def scheduler_empty(self) -> None:
+        # While start() waits for a place for the next line of a list, the spider is never idle.
+        engine = self.crawler.engine
+        slot = engine.scraper.slot
+        if self.spider.searches and not engine.downloader.active and slot and slot.is_idle():
+            self._go_on_with_all()
+
+    def _go_on_with_all(self) -> None:
+        """Nothing is in progress: a middleware has dropped requests, or a callback has failed."""
+        for search in list(self.spider.searches.values()):
+            session = search.session
+            for rank in session.awaited:
+                what = "the key page" if rank is None else f"link #{rank}"
+                logger.warning("No answer for %s of %s", what, session.key_url)
+                session.tell(rank, NoPage(ERROR))
+            try:
+                requests = list(self.spider.next_requests(search))
+            except Exception:
+                logger.exception("The search from %s cannot go on", session.key_url)
+                requests = []
+            for request in requests:
+                self.crawler.engine.crawl(request)
+            if not requests and session.phase != "over":
+                session.stop(ERROR)
+                count_lost(self.crawler, session.search_id)
+            if session.phase == "over":
+                self.give(search)
+
+    # Log and stats.
+
+    def search_started(self, session: SearchSession, links: int, unparsable: int) -> None:
+        self._tell(session, lambda: f"Key page {session.key_url}: {counted(links, 'link')}")
+        self._put("links", links)
+        if unparsable:
+            self._put("links_unparsable", unparsable)
+
+    def link_settled(self, session: SearchSession, visit: Visit) -> None:
+        search = session.search
+        if search:
+            self._tell(session, lambda: link_line(search, visit))
+        if visit.no_page:
+            self.crawler.stats.inc_value(f"tplspider/skipped/{visit.reason}")
+        else:
+            kind = "explored" if visit.page else "duplicates"
+            self.crawler.stats.inc_value(f"tplspider/{kind}")
+
+    def search_ended(self, session: SearchSession, summary: CandidateSearch) -> None:
+        inc, many = self.crawler.stats.inc_value, self.spider.is_list
+        warning = logging.INFO if many or self.spider.is_quiet else logging.WARNING
+        for name in ("loads", "wasted", "witness_loads"):
+            self._put(name, getattr(summary, name))
+        if many:
+            inc(f"tplspider/key_outcome/{summary.key_outcome}")
+        else:
+            self._put("cs_size", summary.cs_size)
+            self.crawler.stats.set_value("tplspider/key_outcome", summary.key_outcome)
+        if summary.similarity is not None and not many:
+            self._put("similarity", summary.similarity)
+        if summary.reason == POOL:
+            inc("tplspider/by_pool")
+        elif not summary.complete:
+            inc("tplspider/incomplete")
+        for row in summary.witnesses:
+            self._tell(session, partial(witness_line, row))
+        unusable = summary.reason == KEY_PAGE_UNUSABLE
+        level = warning if unusable else logging.INFO
+        start = f"{summary.key_url}: " if many and not unusable else ""
+        logger.log(level, "%s%s", start, end_line(summary))
+        if many or unusable:
+            return
+        if line := missing_line(summary):
+            logger.info("%s", line)
+        if summary.hint:
+            logger.log(warning, "Hint: %s", summary.hint)
+
+    def _tell(self, session: SearchSession, line: Callable[[], str]) -> None:
+        """Log a line; where there are many searches, only for those who want to know all."""
+        if not self.spider.is_list:
+            logger.info("%s", line())
+        elif logger.isEnabledFor(logging.DEBUG):
+            logger.debug("%s: %s", session.key_url, line())
+
+    def _put(self, name: str, value: float) -> None:
+        """A figure of the search, or a sum over all."""
+        stats = self.crawler.stats
+        if self.spider.is_list:
+            stats.inc_value(f"tplspider/{name}", value)  # type: ignore[arg-type]  # a float will do
+        else:
+            stats.set_value(f"tplspider/{name}", value)
