@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 TEXTS = frozenset({"main_text", "content_text", "title"})
-ALWAYS = frozenset({"key_url", "members", "template_share", "evidence", "method"})
+ALWAYS = frozenset({"key_url", "candidates", "template_share", "evidence", "method"})
 FIELDS = frozenset(field.name for field in fields(PageTemplate))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.test_host_memory import KEY, crawl_sites
+from tests.support.crawls import run_scrapy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pytest
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
+
+KEY = "/docs/guide/four.html"
 
 
 class Seen:
@@ -28,11 +31,10 @@ class Seen:
     def respond(self, request: Handler) -> None:
         path, _, query = request.path.partition("?")
         self.cookies[request.path] = request.headers["Cookie"]
-        count = self._server.log.count("/robots.txt")
-        name = {"/robots.txt": f"robots{count}=1", "/login": "login=1", KEY: f"key=k{query}"}
+        name = {"/robots.txt": "robots=1", KEY: f"key=k{query}"}
         found = self._server.find(path)
         request.answer(
-            200 if found or path == "/login" else 404,
+            200 if found else 404,
             found.read_bytes() if found else b"",
             Content_Type="text/html",
             **({"Set_Cookie": f"{name[path]}; Path=/"} if path in name else {}),
@@ -59,17 +61,18 @@ def test_without_cookies(
     assert set(seen.cookies.values()) == {None}
 
 
-def test_searches_of_one_host_have_their_own(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But all have what somebody else has put into the common jar before, by logging in."""
+def test_searches_of_one_host_have_their_own(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = serve("menu")
     seen = Seen(server, monkeypatch)
-    others = ["http://one.example:PORT/login"]
-    found = crawl_sites(
-        server, f"http://one.example:PORT{KEY}?*", sites=3, at_once=3, others=others
-    )
-    # The first robots.txt is that of the login.
-    assert server.log.count("/robots.txt") == 2
-    key_pages = [seen.cookies[f"{KEY}?{number}"] for number in range(3)]
-    assert key_pages == ["robots1=1; login=1"] * 3
+    keys = tmp_path / "keys.txt"
+    keys.write_text("".join(f"{server.url}{KEY}?{number}\n" for number in range(4)))
+    done = run_scrapy("crawl", "template_candidates", f"-aurls={keys}", folder=tmp_path)
+    assert done.code == 0
+    assert [seen.cookies[f"{KEY}?{number}"] for number in range(4)] == [None] * 4
     assert seen.cookies["/robots.txt"] is None
-    assert found["jars"] == 1  # the common one
+    # Links are loaded for the search that asks first, with its cookie.
+    of_links = {cookie for path, cookie in seen.cookies.items() if KEY not in path and cookie}
+    assert of_links <= {f"key=k{number}" for number in range(4)}
+    assert of_links

@@ -87,10 +87,6 @@ class Reader:
             self.server.wait("first")  # the guide fetches what it found
 
     def start(self, line: str) -> None:
-        if self.process:
-            for job in (*ALLOWED, *OTHERS):
-                self.server.wait(job)
-            self.stop()
         log = self.home / "scrapyd.log"
         with log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -143,6 +139,8 @@ def test_the_commands_of_the_guide(
             else:
                 for line in block.splitlines():
                     reader.follow(with_our_addresses(line, clone, server, site))
+        for job in (*ALLOWED, *OTHERS):
+            server.wait(job)
         assert server.call("listversions.json?project=tplspider")["versions"] == ["r1"]
     finally:
         reader.stop()
@@ -158,13 +156,13 @@ def test_the_commands_of_the_guide(
     # By scrapyd-client, the same.
     assert "tplspider / template_candidates => fourth" in [out.strip() for _, out in outputs]
     assert server.feed("fourth.json") == json.loads(fetched["first.json"])
-    # The template of the page, under the job's name or the one that was asked for.
+    # The text of the page, under the job's name or the one that was asked for.
     files = (path.name for path in (server.folder / "items" / "feeds").iterdir())
     feeds = {name for name in files if not name.startswith("second.")}
     names = {f"{job}{end}" for job in (*ALLOWED, *OTHERS) for end in (".json", ".summary.json")}
-    assert feeds == {*names, "fifth.template.json", "page.json"}
-    (template,) = server.feed("fifth.template.json")
-    assert template["members"] == server.feed("fifth.summary.json")[0]["members"]
-    assert server.feed("page.json") == [template]
+    assert feeds == {*names, "fifth.texts.json", "page.json"}
+    (text,) = server.feed("fifth.texts.json")
+    assert text["candidates"] == server.feed("fifth.summary.json")[0]["candidates"]
+    assert server.feed("page.json") == [text]
     # A profile does not let a job into the server's network.
     assert server.feed("seventh.summary.json")[0]["key_outcome"] == "private-address"

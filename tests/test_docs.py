@@ -6,20 +6,22 @@ import re
 import shlex
 from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
 
-import tplspider.profiles
 from benchmarks.labelled_sites.catalogue import SITES
 from tests.support.crawls import PROJECT
+from tests.support.reference_tables import with_tables
 from tests.support.requirement_lists import extras
+from tplspider.arguments import OTHER_SETTINGS, Arguments, Config
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.old.crawl.arguments import Arguments
-from tplspider.old.crawl.config import Config
 from tplspider.profiles import profile_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(PROJECT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -93,14 +95,10 @@ def test_commands_name_what_there_is() -> None:
     assert seen >= names
 
 
-def test_arguments_are_all_there() -> None:
-    table = table_of("docs/usage.md", "## Arguments")
-    arguments = {field.name: field for field in fields(Arguments) if field.name != "credentials"}
-    assert {name for name in table if name in arguments} == {*arguments}
-    for name in ("n", "max_loads"):
-        assert f"| {getattr(Arguments, name)} |" in table[name]
-    assert f"`{Arguments.strategy}`" in table["strategy"].split("|")[2]
-    assert f"`{Arguments.scope}`" in table["scope"].split("|")[2]
+@pytest.mark.parametrize("page", with_tables(), ids=lambda page: page.name)
+def test_tables_are_those_of_the_code(page: Path) -> None:
+    """``python -m tests.support.reference_tables`` writes them."""
+    assert page.read_text("utf-8") == with_tables()[page]
 
 
 def test_items_are_all_there() -> None:
@@ -112,20 +110,15 @@ def test_items_are_all_there() -> None:
     for field in fields(CandidateSearch):
         assert f"`{field.name}`" in summary, field.name
     assert {field.name for field in fields(PageTemplate)} <= {
-        *table_of("docs/usage.md", "## The template")
+        *table_of("docs/usage.md", "## The text")
     }
 
 
-def test_settings_are_all_there() -> None:
-    used = set()
-    for file in (PROJECT / "tplspider").rglob("*.py"):
-        used |= set(re.findall(r"TPLSPIDER_[A-Z_]*[A-Z]", file.read_text("utf-8")))
-    table = table_of("docs/settings.md", "## Our own settings")
-    assert {*table} >= used
-    for name in ("in_flight", "max_search_nodes", "retry_after_max"):
-        assert f"| {getattr(Config, name):g} |" in table[f"TPLSPIDER_{name.upper()}"]
+def test_settings_are_those_that_there_are() -> None:
+    known = {f"TPLSPIDER_{field.name.upper()}" for field in fields(Config)}
+    known |= {f"TPLSPIDER_{name}" for name in OTHER_SETTINGS}
+    assert {*re.findall(r"TPLSPIDER_[A-Z_]*[A-Z]", ALL)} == known
     assert {*table_of("docs/settings.md", "## Profiles")} >= {*profile_names()}
-    assert Path(tplspider.profiles.__file__).parent.name == "profiles"
 
 
 def test_figures_of_the_corpus() -> None:

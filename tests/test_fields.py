@@ -18,7 +18,6 @@ from scrapy.settings import Settings
 
 from tests.support.full_disk import short_files
 from tplspider.old.crawl.fields.awaited_count import AwaitedCount
-from tplspider.old.crawl.fields.check import check_fields
 from tplspider.old.crawl.fields.field_settings import CHOICES, FieldSettings
 from tplspider.old.crawl.fields.item_fields import filled, undeclared_fields
 from tplspider.old.crawl.fields.page_shelf import PageShelf
@@ -26,7 +25,6 @@ from tplspider.pools.pool import PooledPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 VALUES = {"text": "words", "many": 3}
 
@@ -218,18 +216,6 @@ def test_no_fields(value: object) -> None:
 def test_a_wrong_setting_is_told_in_a_line(name: str, value: object, line: str) -> None:
     with pytest.raises(ValueError, match=rf"^{re.escape(line)}[^\n]*$"):
         FieldSettings.of(Settings({f"TPLSPIDER_{name}": value}))
-
-
-def test_a_folder_for_pools_is_tried_and_not_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    settings = Settings({"TPLSPIDER_FIELDS": {"a": "title"}, "TPLSPIDER_POOL_DIR": tmp_path / "x"})
-    check_fields(settings)
-    assert not (tmp_path / "x").exists()
-    settings.set("TPLSPIDER_POOL_DIR", tmp_path / "file" / "x")
-    with pytest.raises(ValueError, match=r"^TPLSPIDER_POOL_DIR='.*': cannot write to this folder"):
-        check_fields(settings)
-    settings.set("TPLSPIDER_FIELDS", {})
-    check_fields(settings)
 
 
 def test_what_a_field_can_be() -> None:

@@ -303,7 +303,7 @@ def test_wrong_fields_are_told_in_a_line(
         done = project.run("crawl", "wrong", "-Oout.jl", sites_argument(three), settings=LOUD)
     else:
         done = project.crawl("plain", sites_argument(three), TPLSPIDER_FIELDS=value)
-    assert done.code == 2
+    assert done.finish_reason == "tplspider_fields"
     assert done.log.count(line) == 1
     assert "Traceback" not in done.log
     assert three[0].log == []
@@ -533,8 +533,8 @@ def test_a_folder_that_cannot_be(project: FieldProject, three: list[FixtureServe
     pytest.importorskip("tplspider.pools.store")
     project.write("file", "")
     done = project.crawl("plain", sites_argument(three), TPLSPIDER_POOL_DIR="file")
-    assert done.code == 2
-    assert "TPLSPIDER_POOL_DIR" in done.log
+    assert done.finish_reason == "tplspider_fields"
+    assert re.search(r"ERROR: .*'file' cannot be a folder for pools", done.log)
     assert "Traceback" not in done.log
     assert three[0].log == []
 

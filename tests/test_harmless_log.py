@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import pickle
 import subprocess
 import sys
 import unicodedata
@@ -12,13 +10,11 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy import Spider
-from scrapy.crawler import Crawler
 
 from tests.support.crawls import PROJECT, SETTINGS
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
-from tplspider.old.crawl.harmless_log import HarmlessLog, guard_log, harmless
+from tplspider.old.crawl.harmless_log import guard_log, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,36 +161,3 @@ def test_the_log_of_others_is_theirs_again(log: tuple[logging.Logger, StringIO])
     assert logging.getLogRecordFactory() is before
     logger.info("%s", "\x07")
     assert [line.count("\x07") for line in stream.getvalue().splitlines()] == [0, 1]
-
-
-def test_records_of_somebody_else(log: tuple[logging.Logger, StringIO]) -> None:
-    class Record(logging.LogRecord):
-        def getMessage(self) -> str:
-            return "theirs: " + super().getMessage()
-
-    logger, stream = log
-    logging.setLogRecordFactory(Record)
-    release = guard_log()
-    logger.info("%s", "\x07")
-    release()
-    assert r"theirs: \x07" in stream.getvalue()
-    assert logging.getLogRecordFactory() is Record
-
-
-def test_records_go_through_a_queue() -> None:
-    release = guard_log()
-    record = logging.makeLogRecord({"msg": "%s", "args": ("\x07",), "exc_text": None})
-    release()
-    assert pickle.loads(pickle.dumps(record)).getMessage() == r"\x07"
-    assert record.args == ("\x07",)  # for those who look at what was logged
-
-
-def test_a_crawl_that_never_started() -> None:
-    gc.collect()  # crawls of other tests may be left
-    before = logging.getLogRecordFactory()
-    crawler = Crawler(Spider)
-    extension = HarmlessLog.from_crawler(crawler)
-    assert logging.getLogRecordFactory() is not before
-    del crawler, extension
-    gc.collect()
-    assert logging.getLogRecordFactory() is before

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import hostile_http, hostile_pages, hostile_redirects, hostile_sizes
-from tests.support.archives import rows, search_again
+from tests.support.archives import records, rows, search_again
 from tests.support.hostile_server import Exchange, HostileServer, Trap
 from tests.support.measured_crawl import run_measured
-from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,7 +125,7 @@ def test_a_hostile_site(tmp_path: Path, in_flight: int) -> None:
         for row in summary["explored"]
     }
     assert ended == {path: outcome(end) for path, end in ENDS.items()}
-    assert [url.removeprefix(site) for url in summary["members"]] == list(MENU)
+    assert [url.removeprefix(site) for url in summary["candidates"]] == list(MENU)
     assert summary["links"] == len(summary["explored"]) == len(ENDS)
     assert done.finish_reason == "complete_subdigraph"
     for word in ("Traceback", "Unhandled", "never retrieved"):

@@ -127,15 +127,3 @@ def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> Non
         done = crawl(server.url + "/docs/guide/four.html", {"TPLSPIDER_PROFILE": "fast"}, n=6)
         assert done.code == 0
         assert 1 < server.most <= 4
-
-
-@pytest.mark.parametrize("value", ["-2", "abc"])
-def test_nonsense_is_refused(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
-) -> None:
-    server = serve("menu")
-    done = crawl(server.url, {"TPLSPIDER_IN_FLIGHT": value})
-    assert done.code == 2
-    assert f"TPLSPIDER_IN_FLIGHT='{value}': expected a whole number, 1 or more" in done.log
-    assert "Traceback" not in done.log
-    assert server.log == []

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
-COMMANDS = {"tplspider.commands.crawl", "tplspider.commands.demo", "tplspider.commands.table1"}
-COMMANDS |= {f"tplspider.commands.{name}" for name in ("archive", "strip", "ui")}
-COMMANDS |= {"tplspider.commands.report", "tplspider.commands.template", "tplspider.commands"}
+NAMES = ("archive", "demo", "report", "strip", "table1", "text", "ui")  # by entry points
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -106,8 +104,8 @@ def test_crawl_is_scrapys_own_for_other_spiders(made: Path, plain: Path, argumen
     imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
     if "-O" in arguments:
         assert imported
-        ours = {"tplspider", "tplspider.old.crawl", "tplspider.old.crawl.own_spider"}
-        assert set(imported[1].split()) == {*COMMANDS, *ours}
+        commands = [f"tplspider.commands.{name}" for name in NAMES]
+        assert imported[1].split() == ["tplspider", "tplspider.commands", *commands]
         with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
     assert seen(with_us) == seen(without)
 
@@ -120,12 +118,14 @@ def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str)
 
 
 def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
-    inside, outside = (one.run(settings={}).stdout for one in (project, nowhere))
-    for name in ("demo", "report", "strip", "table1", "template", "ui"):
-        assert f"\n  {name} " in inside
-        assert f"\n  {name} " in outside
-    assert "  crawl         Run a spider of the current project, by name\n" in inside
-    assert "  crawl         Run a spider of the current project, by name (inside a" in outside
+    """Our commands are added; Scrapy's own are as they were."""
+    for one in (project, nowhere):
+        listed, theirs = (
+            re.findall(r"^  ([a-z]\w+) +(.*)$", where.run(settings={}).stdout, re.MULTILINE)
+            for where in (one, Project(one.folder, None))
+        )
+        assert [row for row in listed if row[0] not in NAMES] == theirs
+        assert {row[0] for row in listed} >= {*NAMES}
 
 
 @pytest.mark.parametrize("place", ["project", "plain", "nowhere"])
@@ -141,7 +141,7 @@ def test_the_text_of_a_page_anywhere(
     if place != "nowhere":
         project.set(SPOILERS)
         project.write("other/pipelines.py", PICKY)
-    done = where.run("template", f"{server.url}/", "-n2", "-asummary=s.json", settings=LOOPBACK)
+    done = where.run("text", f"{server.url}/", "-n2", "-asummary=s.json", settings=LOOPBACK)
     assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
     (summary,) = json.loads((where.folder / "s.json").read_bytes())
     assert summary["requested_size"] == 2
@@ -152,7 +152,7 @@ def test_the_text_of_a_page_anywhere(
 def test_the_default_profile_outside_of_projects(nowhere: Project, serve: Serve) -> None:
     server = serve("menu", routes_of(pages_of()))
     settings = {"HTTPPROXY_ENABLED": "False", "LOG_LEVEL": "INFO", "DOWNLOAD_DELAY": "0.01"}
-    done = nowhere.run("template", f"{server.url}/", settings=settings)
+    done = nowhere.run("text", f"{server.url}/", settings=settings)
     assert done.code == 0
     for name in ("'BOT_NAME': 'tplspider'", "'DOWNLOAD_MAXSIZE': 10485760", "'RETRY_TIMES': 1"):
         assert name in done.log
@@ -232,33 +232,24 @@ def test_table_1_outside_of_projects(nowhere: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "word"),
     [
-        ("crawl template_candidates -a url=http://127.0.0.1/ -a n=x", "n='x': expected a whole"),
-        ("crawl template_candidates", "no key page: give its address"),
-        (
-            "crawl template_candidates -a url=http://127.0.0.1/ -s TPLSPIDER_PROFILE=hasty",
-            "TPLSPIDER_PROFILE='hasty': expected one of browser, default, fast, polite, scrapyd",
-        ),
-        (
-            "crawl template_candidates -a url=http://127.0.0.1/ -s TPLSPIDER_PROFILE=browser",
-            "needs scrapy-playwright: pip install scrapy-playwright",
-        ),
-        ("template http://127.0.0.1/ -n x", "n='x': expected a whole"),
-        (
-            "template http://127.0.0.1/ -s TPLSPIDER_PROFILE=browser",
-            "needs scrapy-playwright: pip install scrapy-playwright",
-        ),
+        ("-n x", "n: "),
+        ("-s TPLSPIDER_PROFILE=hasty", "TPLSPIDER_PROFILE"),
+        ("-s TPLSPIDER_PROFILE=browser", "pip install playwright"),
     ],
 )
-def test_wrong_arguments_are_one_line(project: Project, arguments: str, line: str) -> None:
-    project.write("sitecustomize.py", 'import sys; sys.modules["scrapy_playwright"] = None\n')
+def test_wrong_arguments_are_one_line(
+    project: Project, serve: Serve, arguments: str, word: str
+) -> None:
+    project.write("sitecustomize.py", 'import sys; sys.modules["playwright"] = None\n')
     variables = {"PYTHONPATH": f"{project.folder}:{project.path}"}
-    done = project.run(*arguments.split(), settings={"LOG_ENABLED": "False"}, **variables)
-    assert done.code == 2
-    assert done.stdout == ""
-    assert line in done.log.splitlines()[-1]
-    assert "Traceback" not in done.log
+    server = serve("menu")
+    done = project.run("text", server.url, *arguments.split(), settings=LOOPBACK, **variables)
+    assert (done.code, done.stdout) == (2, "")
+    (line,) = done.log.splitlines()
+    assert word in line
+    assert server.log == []
 
 
 def test_nothing_else_is_installed(made: Path) -> None:

@@ -39,7 +39,7 @@ ROW: ExploredLink = {
         (
             CandidateSearch(
                 *(URL, 999, 99, False, "closespider_pagecount", "offsite-redirect", 99_999, 99_999),
-                members=[URL] * 99,
+                candidates=[URL] * 99,
                 explored=[ROW] * 999,
                 hint=TEXT,
             ),
@@ -66,7 +66,7 @@ def test_the_log_of_a_crawl(
 ) -> None:
     words = " ".join(f"word{number}" for number in range(10_000))
     server = serve("menu", routes_of(pages_of({"": words})))
-    done = crawl(server.url + "/", {"TPLSPIDER_TEMPLATE": "True"})
+    done = crawl(server.url + "/", {"TPLSPIDER_TEXTS": "True"})
     items = re.findall(r"DEBUG: Scraped from .*\n(.*)\n(?=(.*))", done.log)
     assert len(items) >= 3
     for line, following in items:

@@ -77,7 +77,7 @@ def test_no_password_of_a_link_is_sent_or_shown(
         "/c": ("/c", ""),
     }
     assert done.summary["complete"]
-    assert sorted(url.removeprefix(server.url) for url in done.summary["members"]) == [
+    assert sorted(url.removeprefix(server.url) for url in done.summary["candidates"]) == [
         *("/a", "/b", "/c")
     ]
     assert server.pages_asked.count("/b") == 1

@@ -43,7 +43,7 @@ def test_there_is_something_to_find() -> None:
     assert len({urlsplit(row["url"]).netloc for row in rows}) == 40
     found = []
     for row in rows:
-        options = {name: value for name, value in row.items() if name not in ("id", "url")}
+        options = {name[4:]: value for name, value in row.items() if name.startswith("tpl_")}
         session = search_pages(MadeUpSource(), row["url"], SearchOptions(**options))
         assert session.summary
         found.append(session.summary)
@@ -92,7 +92,7 @@ def test_a_plain_spider_loads_what_searches_loaded(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_benchmark_small() -> None:
     """Every promise of the benchmark that does not go by the clock, with few key pages."""
-    sizes = ("--keys=40", "--sites=8", "--singles=2", "--kill=2", "--memory=5,10", "--slow")
+    sizes = ("--keys=40", "--sites=8", "--singles=2", "--kill=2", "--memory=5,10")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.many_sites", *sizes, "--turns=1"],
         cwd=PROJECT,

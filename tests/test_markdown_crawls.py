@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-NEEDS = "needs html-to-markdown: pip install -e '.[markdown]' in a clone"
+NEEDS = "html-to-markdown"
 
 
 def site() -> dict[str, bytes]:
@@ -56,11 +56,11 @@ def test_the_command(
     monkeypatch.delitem(SETTINGS, "LOG_LEVEL")
     server = serve("menu", routes_of(site()))
     for options in (("--markdown",), ("--all", "--markdown")):
-        done = run_scrapy("template", *options, f"{server.url}/", folder=tmp_path)
+        done = run_scrapy("text", *options, f"{server.url}/", folder=tmp_path)
         assert (done.code, done.log) == (0, "")
         assert done.stdout == markdown_of(server) + "\n"
     done = run_scrapy(
-        *("template", "--all", "--markdown", f"{server.url}/", f"{server.url}/a"), folder=tmp_path
+        *("text", "--all", "--markdown", f"{server.url}/", f"{server.url}/a"), folder=tmp_path
     )
     assert (done.code, done.log) == (0, "")
     rows = {row["requested_url"]: row for row in map(json.loads, done.stdout.splitlines())}
@@ -69,20 +69,15 @@ def test_the_command(
     assert rows[f"{server.url}/a"]["content_markdown"] == CONTENT["a"]
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
 def test_the_feed(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    tmp_path: Path,
-    workers: str,
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
     server = serve("menu", routes_of(site()))
-    file = tmp_path / "template.json"
-    settings = {"TPLSPIDER_EXTRACT_WORKERS": workers}
-    done = crawl(server.url + "/", template=file, settings=settings)
+    file = tmp_path / "texts.json"
+    done = crawl(server.url + "/", texts=file)
     (plain,) = json.loads(file.read_bytes())
     assert (done.code, plain["main_markdown"], plain["content_markdown"]) == (0, "", "")
-    done = crawl(server.url + "/", template=file, settings={**settings, "TPLSPIDER_MARKDOWN": "1"})
+    done = crawl(server.url + "/", texts=file, settings={"TPLSPIDER_MARKDOWN": "1"})
     (item,) = json.loads(file.read_bytes())
     assert done.code == 0
     assert [*item][-3:] == ["main_markdown", "content_markdown", "method"]
@@ -91,23 +86,15 @@ def test_the_feed(
     assert unlike == ["main_markdown", "content_markdown"]
 
 
-def test_html_and_markdown(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu")
-    done = run_scrapy("template", "--html", "--markdown", f"{server.url}/", folder=tmp_path)
-    assert done.code == 2
-    assert [line for line in done.log.splitlines() if "not both" in line]
-    assert (server.log, "Traceback" in done.log) == ([], False)
-
-
 @pytest.mark.usefixtures("no_package")
 def test_a_command_without_the_package(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
-    done = run_scrapy("template", "--markdown", f"{server.url}/", folder=tmp_path)
+    done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
     assert done.code == 2
     (line,) = [line for line in done.log.splitlines() if NEEDS in line]
-    assert line.startswith("scrapy template: error: --markdown: ")
+    assert line.startswith("scrapy text: error: ")
     assert (server.log, "Traceback" in done.log, done.stdout) == ([], False, "")
-    done = run_scrapy("template", f"{server.url}/", folder=tmp_path)
+    done = run_scrapy("text", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
 
 
@@ -116,8 +103,8 @@ def test_a_crawl_without_the_package(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
     server = serve("menu", routes_of(pages_of()))
-    file = tmp_path / "template.json"
-    done = crawl(server.url + "/", template=file, settings={"TPLSPIDER_MARKDOWN": "true"})
+    file = tmp_path / "texts.json"
+    done = crawl(server.url + "/", texts=file, settings={"TPLSPIDER_MARKDOWN": "true"})
     assert done.code == 2
     assert len([line for line in done.log.splitlines() if NEEDS in line]) == 1
     assert (server.log, "Traceback" in done.log, file.exists()) == ([], False, False)

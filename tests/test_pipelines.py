@@ -9,7 +9,7 @@ from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.test import get_crawler
 
 from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
-from tplspider.old.crawl.pipelines import CleanTextPipeline, ValidationPipeline
+from tplspider.pipelines import CleanTextPipeline, ValidationPipeline
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 KEY = "http://example.org/"
@@ -38,12 +38,12 @@ SUMMARY = CandidateSearch(
     key_outcome="ok",
     loads=4,
     links=5,
-    members=[FIRST.url, SECOND.url],
+    candidates=[FIRST.url, SECOND.url],
     similarity=0.5,
 )
 TEMPLATE = PageTemplate(
     key_url=KEY,
-    members=[FIRST.url, SECOND.url],
+    candidates=[FIRST.url, SECOND.url],
     template_html="<html></html>",
     content_html="<p>x</p>",
     content_text="x",
@@ -61,7 +61,8 @@ def row_of(item: TemplateCandidate) -> ExploredLink:
 
 @pytest.fixture
 def pipeline() -> ValidationPipeline:
-    crawler = get_crawler(TemplateCandidatesSpider)
+    crawler = get_crawler()
+    crawler.spider = TemplateCandidatesSpider(url=KEY)
     pipeline: ValidationPipeline = build_from_crawler(ValidationPipeline, crawler)
     pipeline.search_ended(replace(SUMMARY, explored=[row_of(FIRST), row_of(SECOND)]))
     return pipeline
@@ -83,10 +84,10 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([replace(FIRST, loads=2)], "2 pages and the key page with 2 loads"),
         ([replace(FIRST, similarity=1.01)], "similarity=1.01 is not from 0 to 1"),
         ([replace(FIRST, similarity=float("nan"))], "similarity=nan is not from 0 to 1"),
-        ([replace(TEMPLATE, members=[])], "0 pages and evidence 2"),
-        ([replace(TEMPLATE, members=[], evidence=0)], "0 pages and evidence 0"),
+        ([replace(TEMPLATE, candidates=[])], "0 pages and evidence 2"),
+        ([replace(TEMPLATE, candidates=[], evidence=0)], "0 pages and evidence 0"),
         ([replace(TEMPLATE, evidence=0)], "2 pages and evidence 0"),
-        ([replace(TEMPLATE, members=[FIRST.url, KEY + "z"])], "neither explored pages nor witn"),
+        ([replace(TEMPLATE, candidates=[FIRST.url, KEY + "z"])], "neither explored pages nor witn"),
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],
 )
@@ -103,10 +104,10 @@ def test_an_unsound_answer_is_dropped(
 @pytest.mark.parametrize(
     ("items", "fault"),
     [
-        ([FIRST, SUMMARY], "its members are not the candidates"),
-        ([FIRST, SECOND, replace(SUMMARY, members=[FIRST.url])], "1 members, but cs_size 2"),
+        ([FIRST, SUMMARY], "its candidates are not those that were given"),
+        ([FIRST, SECOND, replace(SUMMARY, candidates=[FIRST.url])], "1 candidates, but cs_size 2"),
         ([FIRST, SECOND, replace(SUMMARY, similarity=-0.1)], "similarity=-0.1 is not from 0 to 1"),
-        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 members"),
+        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 candidates"),
     ],
 )
 def test_an_unsound_summary_is_reported_and_kept(
@@ -129,10 +130,10 @@ ROW: ExploredLink = {
 
 
 def test_texts_are_cleaned_wherever_they_are() -> None:
-    summary = replace(SUMMARY, explored=[{**ROW, "reason": "a\x00b"}], members=["\ud800x"])
+    summary = replace(SUMMARY, explored=[{**ROW, "reason": "a\x00b"}], candidates=["\ud800x"])
     cleaned = CleanTextPipeline().process_item(summary)
     assert cleaned.explored == [{**ROW, "reason": "ab"}]
-    assert cleaned.members == ["x"]
+    assert cleaned.candidates == ["x"]
     template = replace(TEMPLATE, content_text="\x0ct", template_html="\udfff<p>")
     assert CleanTextPipeline().process_item(template) == replace(
         TEMPLATE, content_text="t", template_html="<p>"

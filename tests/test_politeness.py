@@ -1,16 +1,19 @@
+"""robots.txt, Crawl-delay, Retry-After, the time of a search and our name, in real crawls."""
+
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from scrapy import signals
 
-from tests.support.examples import examples
+from tests.support.stub_crawls import stub_crawl
 from tplspider import __version__
-from tplspider.old.crawl.politeness import retry_after, user_agent
+from tplspider.politeness import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,70 +21,190 @@ if TYPE_CHECKING:
     from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
+    RunCrawl = Callable[..., Crawl]
+    Serve = Callable[..., FixtureServer]
+    Route = Callable[[Handler], object]
+
+
+class Watched:
+    """A server with pages on all paths: its address, what was asked for, and when."""
+
+    def __init__(self, serve: Serve, **routes: Route) -> None:
+        self.paths: list[str] = []
+        self.times: list[float] = []
+        names = ["/robots.txt", "/a", "/b", "/c"]
+        self.url = serve("menu", {name: partial(self._answer, routes) for name in names}).url
+        self.links = [self.url + name for name in names[1:]]
+
+    def _answer(self, routes: dict[str, Route], request: Handler) -> None:
+        self.paths.append(request.path)
+        self.times.append(time.monotonic())
+        name = request.path[1:].removesuffix(".txt")
+        if name in routes:
+            routes[name](request)
+        else:
+            request.answer(200, b"page")
+
+
+def robots(delay: str) -> Route:
+    text = f"User-agent: *\nCrawl-delay: {delay}\n".encode()
+    return lambda request: request.answer(200, text, Content_Type="text/plain")
+
+
+def at_first(wait: str, status: int = 429) -> Route:
+    """Asks to wait, but only once."""
+    waits = [wait]
+
+    def answer(request: Handler) -> None:
+        if waits:
+            request.answer(status, Retry_After=waits.pop())
+        else:
+            request.answer(200)
+
+    return answer
+
+
+def hang(request: Handler) -> None:
+    time.sleep(20)
+
+
+class ForgetfulSlots:
+    """Drops the slots after each answer, as Scrapy does when they were idle for a minute."""
+
+    def __init__(self, crawler: Any) -> None:
+        self.crawler = crawler
+        crawler.signals.connect(self.forget, signal=signals.response_received)
+
+    from_crawler = classmethod(lambda cls, crawler: cls(crawler))
+
+    def forget(self) -> None:
+        self.crawler.engine.downloader.slots.clear()
+
+
+@pytest.mark.parametrize("extensions", [{}, {"tests.test_politeness.ForgetfulSlots": 1}])
+def test_crawl_delay_is_kept(serve: Serve, extensions: dict[str, int]) -> None:
+    server = Watched(serve, robots=robots("1"))
+    done = stub_crawl(server.links, ROBOTSTXT_OBEY=True, EXTENSIONS=extensions)
+    assert done.ends == ["200"] * 3
+    assert server.paths == ["/robots.txt", "/a", "/b", "/c"]
+    assert all(later - earlier > 0.95 for earlier, later in pairwise(server.times))
+
+
+def test_a_long_crawl_delay_is_cut_and_ends_with_the_search(serve: Serve) -> None:
+    server = Watched(serve, robots=robots("600"))
+    done = stub_crawl(server.links, {server.url: 2.0}, ROBOTSTXT_OBEY=True)
+    assert "cut to 30 s" in done.log
+    assert done.ends == ["timeout"] * 3
+    assert server.paths == ["/robots.txt"]
+    assert done.seconds < 10
+
+
+@pytest.mark.parametrize(("status", "retries"), [(429, True), (503, True), (503, False)])
+def test_retry_after_holds_for_the_host(serve: Serve, status: int, *, retries: bool) -> None:
+    server = Watched(serve, a=at_first("2", status))
+    done = stub_crawl(server.links[:2], RETRY_ENABLED=retries)
+    assert sorted(done.ends) == ["200", "200" if retries else str(status)]
+    assert sorted(server.paths) == ["/a", "/a", "/b"] if retries else ["/a", "/b"]
+    assert server.times[1] - server.times[0] > 1.9
+
+
+def test_a_long_retry_after_is_not_waited_for(serve: Serve) -> None:
+    server = Watched(serve, a=at_first("31"))
+    done = stub_crawl(server.links)
+    assert done.ends == ["429", "200", "200"]
+    assert server.paths == ["/a", "/b", "/c"]
+    assert done.seconds < 10
+
+
+@pytest.mark.parametrize(
+    ("routes", "paths"),
+    [
+        ({"a": at_first("20")}, ["/robots.txt", "/a"]),
+        ({"robots": hang, "a": hang}, ["/robots.txt"]),
+    ],
+)
+def test_nothing_takes_longer_than_the_search(
+    serve: Serve, routes: dict[str, Route], paths: list[str]
+) -> None:
+    server = Watched(serve, **routes)
+    done = stub_crawl([*server.links, "data:,results"], {server.url: 2.0}, ROBOTSTXT_OBEY=True)
+    assert sorted(done.ends) == ["200"] + ["timeout"] * 3
+    assert server.paths == paths
+    assert done.seconds < 10
+
+
+def test_requests_have_the_time_of_their_search_and_none_without_one(serve: Serve) -> None:
+    server = Watched(serve)
+    short, free = server.url + "/?short", server.url + "/?free"
+    links = list(zip([short, free, "gone"], server.links, strict=True))
+    done = stub_crawl(links, {short: 5.0, free: None}, DOWNLOAD_TIMEOUT=9)
+    assert done.ends == ["200", "200", "timeout"]
+    assert 2 < done.rows[0]["timeout"] < 5
+    assert done.rows[1]["timeout"] == 9
+    assert server.paths == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        *[("120", 120), ("0", 0), (" 7 ", 7), ("soon", None), ("-5", None), ("", None)],
+        *[("31622400", 31622400), ("31622401", None), ("9" * 5000, None), ("1e3", None)],
+        *[("Wed, 21 Oct 2026 07:28:30 GMT", 30), ("Wed, 21 Oct 2026 07:27:00 GMT", 0)],
+        *[("\u0661", None), ("\u00b2", None), ("Wed, 32 Oct 2026 25:61:61 GMT", None)],
+        *[("Wed, 21 Oct 2026 07:28:30 +9999", None), ("Fri, 31 Dec 9999 23:59:59 -2359", None)],
+        *[("Sat, 01 Jan 0001 00:00:00 +2359", 0), (f"Wed, 21 Oct {'9' * 5000} 07:28 GMT", None)],
+    ],
+)
+def test_retry_after_is_read(value: str, seconds: float | None) -> None:
+    assert retry_after(value, datetime(2026, 10, 21, 7, 28, tzinfo=UTC)) == seconds
+
+
 KEY = "/docs/guide/four.html"
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_waited_for(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], status: int
+def test_a_crawl_waits_as_long_as_it_is_asked_to(
+    crawl: RunCrawl, serve: Serve, status: int
 ) -> None:
-    seen: list[float] = []
-    server = serve("menu")
-    page = server.site / "docs" / "guide" / "one.html"
+    server = serve("menu", {"/robots.txt": robots("0.5")})
+    times: list[float] = []
 
     def respond(request: Handler) -> None:
-        seen.append(time.monotonic())
-        if len(seen) == 1:
-            request.answer(status, Retry_After="1")
+        times.append(time.monotonic())
+        if len(times) == 2:
+            request.answer(status, Retry_After="2")
         else:
-            request.answer(200, page.read_bytes(), Content_Type="text/html")
+            found = server.find(request.path)
+            assert found
+            request.answer(200, found.read_bytes(), Content_Type="text/html")
 
-    server.routes["/docs/guide/one.html"] = respond
+    server.routes |= dict.fromkeys((KEY, "/docs/guide/one.html"), respond)
     done = crawl(server.url + KEY)
-    assert done.summary["complete"]
-    assert seen[1] - seen[0] >= 1
+    assert done.summary["complete"], done.log
     assert done.summary["loads"] == 5
+    assert times[1] - times[0] > 0.45
+    assert times[2] - times[1] > 1.95
 
 
-def test_a_long_retry_after_is_not_waited_for(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve(
-        "menu", {"/docs/guide/one.html": lambda request: request.answer(429, Retry_After="120")}
-    )
+def test_what_robots_txt_forbids_is_not_loaded(crawl: RunCrawl, serve: Serve) -> None:
+    rules = b"User-agent: tplspider\nDisallow: /docs/guide/one.html\n"
+    server = serve("menu", {"/robots.txt": lambda request: request.answer(200, rules)})
     done = crawl(server.url + KEY)
     reasons = {row["link"].rpartition("/")[2]: row["reason"] for row in done.summary["explored"]}
-    assert reasons["one.html"] == "http-429"
-    assert server.pages_asked.count("/docs/guide/one.html") == 1
+    assert reasons["one.html"] == "robots"
+    assert "/docs/guide/one.html" not in server.log
+    assert server.log.count("/robots.txt") == 1
 
 
-@pytest.mark.parametrize(("asked", "kept"), [("1", 1.0), ("600", 1.5)])
-def test_crawl_delay_is_kept_up_to_a_limit(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], asked: str, kept: float
-) -> None:
-    robots = f"User-agent: *\nCrawl-delay: {asked}\n".encode()
-    times: list[float] = []
-    server = serve("menu")
+def test_without_a_robots_txt_nothing_is_forbidden(crawl: RunCrawl, serve: Serve) -> None:
+    def hang_up(request: Handler) -> None:
+        request.close_connection = True
 
-    def respond(request: Handler) -> None:
-        times.append(time.monotonic())
-        request.answer(200, robots, Content_Type="text/plain")
-
-    def page(request: Handler) -> None:
-        times.append(time.monotonic())
-        found = server.find(request.path)
-        assert found
-        request.answer(200, found.read_bytes(), Content_Type="text/html")
-
-    server.routes.update({"/robots.txt": respond, KEY: page, "/docs/guide/one.html": page})
-    done = crawl(server.url + KEY, {"TPLSPIDER_RETRY_AFTER_MAX": "1.5"}, n=1, max_loads=3)
-    assert done.code == 0
-    assert len(times) == 3
-    assert times[2] - times[1] >= kept - 0.05
-    assert ("robots.txt of" in done.log) == (asked == "600")
+    done = crawl(serve("menu", {"/robots.txt": hang_up}).url + KEY)
+    assert done.summary["complete"], done.log
 
 
-def test_the_user_agent(crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]) -> None:
+def test_the_user_agent(crawl: RunCrawl, serve: Serve) -> None:
     agents: list[str | None] = []
 
     def key_page(request: Handler) -> None:
@@ -89,94 +212,8 @@ def test_the_user_agent(crawl: Callable[..., Crawl], serve: Callable[..., Fixtur
         request.answer(200, b"<p>nothing</p>", Content_Type="text/html")
 
     server = serve("menu", {"/k": key_page})
-    plain = crawl(server.url + "/k")
-    named = crawl(server.url + "/k", {"TPLSPIDER_CONTACT": "https://example.org/bot"})
-    own = crawl(server.url + "/k", {"USER_AGENT": "mine"})
-    assert agents == [
-        f"tplspider/{__version__}",
-        f"tplspider/{__version__} (+https://example.org/bot)",
-        "mine",
-    ]
-    assert "Set TPLSPIDER_CONTACT" in plain.log
-    assert "Set TPLSPIDER_CONTACT" not in named.log
-    assert own.code == 0
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("120", 120),
-        ("0", 0),
-        (" 7 ", 7),
-        ("Wed, 21 Oct 2026 07:28:30 GMT", 30),
-        ("Wed, 21 Oct 2026 07:27:00 GMT", 0),
-        ("soon", None),
-        ("-5", None),
-        ("", None),
-        ("31622400", 31622400),
-        ("31622401", None),
-        ("9" * 5000, None),
-        ("1e3", None),
-        ("١٢٠", None),
-        ("²", None),
-        ("Wed, 21 Oct 1 07:28:30 GMT", 0),
-        ("Wed, 21 Oct 2026 07:28:30 +2359", 0),
-        ("Wed, 21 Oct 2026 07:28:30 +9999", None),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", None),
-        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
-        ("Sat, 01 Jan 0001 00:00:00 +2359", 0),
-        ("Wed, 21 Oct 10000 07:28:30 GMT", None),
-        ("Wed, 21 Oct 99999999999999999999 07:28:30 GMT", None),
-        ("Wed, 21 Oct 2026 99999999999999999999:28:30 GMT", None),
-        ("Wed, 21 Oct 2026 07:28:30 +99999999999999999999", None),
-        (f"Wed, 21 Oct {'9' * 5000} 07:28:30 GMT", None),
-        ("Wed, 32 Oct 2026 25:61:61 GMT", None),
-    ],
-)
-def test_retry_after_is_read(value: str, seconds: float | None) -> None:
-    assert retry_after(value, datetime(2026, 10, 21, 7, 28, tzinfo=UTC)) == seconds
-
-
-PIECES = st.sampled_from(
-    [*" ,:-+/.", "Wed", "21", "Oct", "2026", "07:28:30", "GMT", "+0100", "-9999", "\u0661", "é"]
-)
-
-
-@examples(500)
-@given(
-    st.one_of(
-        st.text(max_size=20),
-        st.lists(PIECES | st.integers().map(str), max_size=12).map(" ".join),
-        st.lists(PIECES, max_size=12).map("".join),
-    )
-)
-def test_whatever_retry_after_says_is_a_wait_or_nonsense(value: str) -> None:
-    seconds = retry_after(value)
-    assert seconds is None or 0 <= seconds <= 366 * 86400
-
-
-@pytest.mark.parametrize("value", ["9" * 400, "Wed, 21 Oct 99999999999 07:28:00 GMT"])
-def test_a_nonsensical_retry_after_is_ignored(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], value: str
-) -> None:
-    server = serve("menu")
-    page = server.site / "docs" / "guide" / "one.html"
-    asked: list[str] = []
-
-    def respond(request: Handler) -> None:
-        asked.append(request.path)
-        if len(asked) == 1:
-            request.answer(503, Retry_After=value)
-        else:
-            request.answer(200, page.read_bytes(), Content_Type="text/html")
-
-    server.routes["/docs/guide/one.html"] = respond
-    done = crawl(server.url + KEY)
-    assert len(asked) == 2
-    assert done.summary["complete"]
-    assert done.summary["loads"] == 5
-    assert "Traceback" not in done.log
-
-
-def test_user_agent_without_a_contact() -> None:
-    assert user_agent("") == f"tplspider/{__version__}"
+    contact = {"TPLSPIDER_CONTACT": "https://example.org/bot"}
+    for settings in ({}, contact, {"USER_AGENT": "mine"}):
+        assert crawl(server.url + "/k", settings).code == 0
+    name = f"tplspider/{__version__}"
+    assert agents == [name, f"{name} (+https://example.org/bot)", "mine"]

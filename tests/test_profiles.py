@@ -10,8 +10,8 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import get_config
 
 from tests.support.crawls import PROJECT
-from tplspider.old.crawl.config import Config, adapt_settings
-from tplspider.profiles import profile_names, profile_settings
+from tplspider.arguments import Config
+from tplspider.profiles import apply_profile, profile_names, profile_settings
 
 OF_THE_PROJECT = {"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "NEWSPIDER_MODULE", "SPIDER_MODULES"}
 
@@ -40,7 +40,7 @@ def test_what_a_project_is_made_of_stays_its_own(name: str) -> None:
 def adapted(project: dict[str, object], profile: str, **command_line: object) -> Settings:
     settings = Settings(project)
     settings.setdict({"TPLSPIDER_PROFILE": profile, **command_line}, priority="cmdline")
-    adapt_settings(settings)
+    apply_profile(settings)
     return settings
 
 
@@ -64,7 +64,7 @@ def test_a_profile_adds_to_the_middlewares_of_a_project() -> None:
     table = {"other.Middleware": 543}
     settings = adapted({"BOT_NAME": "other", "DOWNLOADER_MIDDLEWARES": table}, "browser")
     middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
-    assert middlewares == {**table, "tplspider.old.crawl.browser.middleware.BrowserMiddleware": 540}
+    assert middlewares == {**table, "tplspider.browser.BrowserMiddleware": 540}
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -73,8 +73,5 @@ def test_no_profile_lifts_what_confines_jobs_on_a_server(name: str) -> None:
     config = Config.of(settings)
     assert config.confine
     assert not config.allow_private
-    has_browser = (
-        "tplspider.old.crawl.browser.middleware.BrowserMiddleware"
-        in settings["DOWNLOADER_MIDDLEWARES"]
-    )
+    has_browser = "tplspider.browser.BrowserMiddleware" in settings["DOWNLOADER_MIDDLEWARES"]
     assert has_browser == (name == "browser")

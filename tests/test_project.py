@@ -12,13 +12,12 @@ import pytest
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
-from scrapy.utils.test import get_crawler
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-from tplspider.addon import Addon
-from tplspider.commands import archive, demo, report, strip, table1, template, ui
+from tplspider.commands import archive, demo, report, strip, table1, text, ui
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -46,14 +45,14 @@ def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
     ]
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
     assert re.search(r"\b\d\d% of its elements are template", done.stdout)
-    content = done.stdout.partition("What is left:")[2]
+    content = done.stdout.partition("The rest:")[2]
     assert "Nobody who rode one called it a penny-farthing." in content
     assert "Workshops" not in content
 
 
 @pytest.mark.crawl
 def test_the_demo_takes_a_size(tmp_path: Path) -> None:
-    done = run_scrapy("demo", "-n", "2", "--report=", folder=tmp_path)
+    done = run_scrapy("demo", "-n", "2", f"--report={tmp_path / 'r.html'}", folder=tmp_path)
     assert "2 pages that all link to each other, after 4 loads" in done.stdout
     assert run_scrapy("demo", "-n", "none", folder=tmp_path).code == 2
 
@@ -67,7 +66,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [archive, demo, report, strip, table1, template, ui],
+    [archive, demo, report, strip, table1, text, ui],
     ids=lambda module: module.__name__,
 )
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,23 +90,14 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, table1, template, ui;"
+        "from tplspider.commands import crawl, demo, report, table1, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
-    assert ours == ["tplspider", "tplspider.old.crawl", "tplspider.old.crawl.own_spider"]
-
-
-@pytest.mark.parametrize("is_on", [True, False])
-def test_the_remote_control_is_not_imported_where_it_is_off(is_on: bool) -> None:  # noqa: FBT001 - a parameter
-    settings = Settings({"REMOTE_CONTROL_ENABLED": is_on})
-    theirs = settings.getdict("EXTENSIONS_BASE")
-    Addon().update_settings(settings)
-    left_out = set() if is_on else {"scrapy.extensions.remote_control.RemoteControl"}
-    assert theirs.keys() - settings.getdict("EXTENSIONS_BASE").keys() == left_out
+    assert ours == ["tplspider"]
 
 
 def test_the_algorithms_know_nothing_of_scrapy() -> None:
@@ -131,7 +121,7 @@ def test_public_names_exist() -> None:
 
 
 def test_the_spider_as_a_class() -> None:
-    crawler = get_crawler(TemplateCandidatesSpider)
+    crawler = Crawler(TemplateCandidatesSpider)
     spider = TemplateCandidatesSpider.from_crawler(crawler, url="http://example.org/", n="4")
     assert spider.arguments.n == 4
     with pytest.raises(ValueError, match="unknown argument 'nn'"):

@@ -3,14 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
-from scrapy.utils.test import get_crawler
 
-from tplspider.old.crawl.redirects import SiteRedirectMiddleware
-from tplspider.old.crawl.ticket import META_KEY, Ticket
-from tplspider.search.session import SearchSession
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
 
@@ -159,33 +152,6 @@ def test_what_is_known_is_not_asked_for_again(
     assert "#" not in "".join(row["url"] for row in done.summary["explored"])
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "duplicate"]
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
-
-
-@pytest.mark.parametrize(
-    ("meta", "statuses", "comes"),
-    [
-        ({}, (), IgnoreRequest),
-        ({"dont_redirect": True}, (), Response),
-        ({"handle_httpstatus_list": [302]}, (), Response),
-        ({"handle_httpstatus_all": True}, (), Response),
-        ({}, (302,), Response),
-    ],
-)
-def test_a_redirect_that_somebody_asks_for(
-    meta: dict[str, object], statuses: tuple[int, ...], comes: type
-) -> None:
-    """By one of Scrapy's ways, in a spider derived from ours, say."""
-    crawler = get_crawler()
-    crawler.spider = Spider("derived", handle_httpstatus_list=statuses)
-    middleware = SiteRedirectMiddleware.from_crawler(crawler)
-    url = "http://example.org/"
-    response = Response(url, status=302, headers={"Location": "javascript:alert(1)"})
-    request = Request(url, meta={META_KEY: Ticket(SearchSession(url), 1), **meta})
-    if comes is Response:
-        assert middleware.process_response(request, response) is response
-    else:
-        with pytest.raises(comes):
-            middleware.process_response(request, response)
 
 
 def test_the_key_page_may_redirect_anywhere(

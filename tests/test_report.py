@@ -116,13 +116,13 @@ def test_the_tables_are_those_of_the_summary() -> None:
     for entry in found["explored"]:
         entry["links_to"] = [rank for rank in entry["links_to"] if rank != gone]
     found["explored"][2]["links_to"] = []
-    found["members"] = [url for url in found["members"] if url != found["explored"][2]["url"]]
+    found["candidates"] = [url for url in found["candidates"] if url != found["explored"][2]["url"]]
     root = page_of(found)
     rows = cells(root, "links")
     assert [int(cell[0]) for cell in rows] == list(range(1, 13))
     assert "the server answered with status 404" in rows[2][1]
     assert rows[2][4] == ""
-    assert len([cell for cell in rows if cell[1] == "in the answer"]) == len(found["members"])
+    assert len([cell for cell in rows if cell[1] == "in the answer"]) == len(found["candidates"])
     ranks = [0] + [r["rank"] for r in found["explored"] if r["outcome"] == "page"]
     links = {r["rank"]: r["links_to"] for r in found["explored"]} | {0: ranks[1:]}
     matrix = [line[1:] for line in cells(root, "matrix")]
@@ -244,16 +244,16 @@ def test_a_real_search(tmp_path: Path) -> None:
         ({"key_title": None}, "key_title of the summary is not a str"),
         ({"loads": "7"}, "loads of the summary is not an int"),
         ({"complete": 1}, "complete of the summary is not a bool"),
-        ({"members": ["http://else.where/"]}, "are not among its explored pages"),
-        ({"explored": [row(1, [7])], "members": []}, "links to pages that are not there"),
-        ({"explored": [row(1, []), row(1, [])], "members": []}, "ranks of the summary are not"),
+        ({"candidates": ["http://else.where/"]}, "are not among its explored pages"),
+        ({"explored": [row(1, [7])], "candidates": []}, "links to pages that are not there"),
+        ({"explored": [row(1, []), row(1, [])], "candidates": []}, "ranks of the summary are not"),
         ({"explored": [{"rank": 1}]}, "lacks link, url, outcome"),
         ({"line": 10**30}, "line of the summary is not the number of a line"),
         ({"similarity": 10**400}, "is not between 0 and 1"),
         ({"similarity": float("nan")}, "is not between 0 and 1"),
         ({"loads": -1}, "loads of the summary is not a count"),
         ({"cs_size": 99}, "cs_size of the summary is not the number of its members"),
-        ({"members": [SMALL["members"][0]] * 2}, "is not the number of its members"),
+        ({"candidates": [SMALL["candidates"][0]] * 2}, "is not the number of its members"),
         ({"search_id": "../../etc/passwd"}, "is not the id of a search"),
     ],
 )

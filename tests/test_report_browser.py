@@ -147,7 +147,7 @@ def test_the_report_shows_what_the_summary_tells(
         ranks = [int(text) for text in found.texts("#links tbody td:first-child")]
         assert ranks == [row["rank"] for row in rows]
         members = found.evaluate("[...document.querySelectorAll('.members a')].map(a => a.href)")
-        assert members == demo[0]["members"]
+        assert members == demo[0]["candidates"]
         for frame in found.page.frames[1:]:
             assert "Penny-farthings" in frame.locator("h1").inner_text()
         own = found.page.frames[2].locator("[data-own]")
@@ -355,7 +355,7 @@ def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
         urls = [f"{site.url}/<script>ran=1</script>", f"{site.url}{PATHS[1]}", "javascript:ran=1"]
         lines = [json.dumps({"url": url, "<img onerror=ran=1>": MARKUP[0]}) for url in urls]
         (tmp_path / "list.jl").write_text("\n".join(lines))
-        places = {"urls": "list.jl", "report": "reports", "template": "out.jl"}
+        places = {"urls": "list.jl", "report": "reports", "texts": "out.jl"}
         arguments = [f"-a{name}={tmp_path / place}" for name, place in places.items()]
         done = run_scrapy("crawl", "template_candidates", *arguments, folder=tmp_path)
     reports = sorted((tmp_path / "reports").glob("*.html"))

@@ -68,7 +68,7 @@ def found(pages: int) -> dict[str, Any]:
     """What a summary says of an answer of that many pages."""
     ranks = list(range(1, pages + 1))
     rows = [row(rank, ranks) for rank in ranks]
-    return {"cs_size": pages, "explored": rows, "members": [each["url"] for each in rows]}
+    return {"cs_size": pages, "explored": rows, "candidates": [each["url"] for each in rows]}
 
 
 def test_the_first_line_of_an_index_counts_everything(tmp_path: Path) -> None:

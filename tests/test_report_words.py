@@ -153,7 +153,7 @@ def test_a_saved_pool_is_not_a_failure(tmp_path: Path) -> None:
     assert words.found.endswith("most like it are in a saved pool: no search was needed.")
     assert (words.why, words.attempts, words.sure) == ("", (), "")
     assert words.cost == "1 page load"
-    text = render_report(make_report(found, template(members=[f"{SITE}/gone", f"{SITE}/old"])))
+    text = render_report(make_report(found, template(candidates=[f"{SITE}/gone", f"{SITE}/old"])))
     assert re.findall(r"<li>.*?<bdi>(.*?)</bdi>", text) == [f"{SITE}/gone", f"{SITE}/old"]
     for word in ("Asked for", "Why not all", "What to try"):
         assert word not in text

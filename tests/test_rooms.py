@@ -28,7 +28,7 @@ import tplspider.search.session, tplspider.sources.kept_pages, tplspider.web.red
 
 site = FolderSite(Path(sys.argv[1]))
 session = search_pages(site, site.url + "/docs/guide/four.html", SearchOptions(strategy="guided"))
-pages = [site.load(url) for url in (session.key_url, *session.summary.members)]
+pages = [site.load(url) for url in (session.key_url, *session.summary.candidates)]
 key, *others = [PageSource(page.url, page.text) for page in pages]
 print(session.summary.complete, bool(extract_template(key, others)))
 print([name for name in ("scrapy", "twisted", "itemadapter") if name in sys.modules])

@@ -67,7 +67,7 @@ def test_answers(run: Run, serve: Serve) -> None:
         {"url": given + "/missing", "id": 7},
         given + "/",
     ]
-    settings = {**SETTINGS, "TPLSPIDER_TEMPLATE": True}
+    settings = {**SETTINGS, "TPLSPIDER_TEXTS": True}
     async for answer in tplspider.search_many(inputs, settings, max_loads=50):
         end = answer.summary
         if end.input and "id" in end.input:
@@ -90,21 +90,21 @@ def test_answers(run: Run, serve: Serve) -> None:
         7: ["http-404", 3, 0, None, False],
         8: ["ok", 3, 0, None, True],
     }
-    assert "ftp: is neither http nor https" in hints[3]
+    assert "neither http nor https" in hints[3]
     assert "no 'url'" in hints[4]
     assert "int" in hints[5]
-    assert "n='0': expected a whole number" in hints[6]
+    assert "n: expected a whole number" in hints[6]
 
 
 @pytest.mark.parametrize(
     ("inputs", "settings", "arguments", "words"),
     [
         ([], {"TPLSPIDER_SEARCHES": 0}, {}, "TPLSPIDER_SEARCHES"),
-        ([], {"TPLSPIDER_SERCHES": 2}, {}, "did you mean TPLSPIDER_SEARCHES"),
+        ([], {"TPLSPIDER_SERCHES": 2}, {}, "did you mean 'TPLSPIDER_SEARCHES'"),
         ([], {"TPLSPIDER_PROFILE": "none"}, {}, "TPLSPIDER_PROFILE"),
         ([], {"JOBDIR": "job"}, {}, "JOBDIR"),
         ([], [("a", 1)], {}, "settings: expected a mapping"),
-        ([], {}, {"n": 0}, "n='0'"),
+        ([], {}, {"n": 0}, "n: "),
         ([], {}, {"m": 3}, "unknown argument 'm'"),
         ([], {}, {"urls": "list.txt"}, "urls: the key pages are given as inputs"),
         ("https://example.org", {}, {}, "inputs: expected an iterable"),
@@ -143,10 +143,10 @@ def test_a_search_that_is_cancelled_gives_what_it_has(run: Run, serve: Serve) ->
     async def cancel():
         while not (names := list(found.under_way)):
             await asyncio.sleep(0.01)
-        while len(found._crawl.sessions[names[0]].awaited) != 1 or (
-            not found._crawl.sessions[names[0]].search
-            or len(found._crawl.sessions[names[0]].search.members) < 2
-        ):
+        def found_so_far():
+            search = found._crawl.open[names[0]].session.search
+            return search.members if search else []
+        while len(found_so_far()) < 2:
             await asyncio.sleep(0.01)
         assert found.cancel(names[0])
     task = asyncio.create_task(cancel())
@@ -208,7 +208,8 @@ def test_who_leaves_leaves_nothing_behind(run: Run, serve: Serve, way: str) -> N
         yield given + "/"
         yield given + "/hanging"
         await asyncio.Event().wait()
-    inputs, settings = inputs(), {{**SETTINGS, "TPLSPIDER_TEMPLATE": True}}
+    inputs = inputs()
+    settings = {{**SETTINGS, "DOWNLOAD_TIMEOUT": 2, "TPLSPIDER_TEXTS": True}}
     {LEAVE[way]}
     show(await left_over())
     """
@@ -222,7 +223,7 @@ def test_a_program_that_ends(run: Run, serve: Serve, tmp_path: Path) -> None:
     """There is no time left to leave in good order."""
     body = """
     inputs = [given + "/", given + "/hanging"]
-    async for answer in tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEMPLATE": True}):
+    async for answer in tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEXTS": True}):
         show(workers())
         break
     """
@@ -301,7 +302,7 @@ def test_several_at_once_and_one_after_the_other(run: Run, serve: Serve) -> None
     body = """
     async def lines(paths):
         inputs = [given + path for path in paths]
-        found = tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEMPLATE": True})
+        found = tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEXTS": True})
         return sorted([answer.summary.line async for answer in found if answer.template])
     show(await asyncio.gather(lines(["/", "/a"]), lines(["/", "/b", "/c"])))
     show(await lines(["/", "/a"]))
@@ -310,6 +311,40 @@ def test_several_at_once_and_one_after_the_other(run: Run, serve: Serve) -> None
     at_once, after, left = run(body, site(serve).url).printed
     assert (at_once, after) == ([[1, 2], [1, 2, 3]], [1, 2])
     assert not any(left.values())
+
+
+def test_event_loops_come_and_go(serve: Serve, tmp_path: Path) -> None:
+    """One after the other, and one in another thread."""
+    body = """
+    from threading import Thread
+    async def lines(path):
+        found = tplspider.search_many([given + path], SETTINGS)
+        return [answer.summary.key_outcome async for answer in found]
+    def search(path):
+        show(asyncio.run(lines(path)))
+    for path in "/", "/a":
+        thread = Thread(target=search, args=(path,))
+        thread.start()
+        while thread.is_alive():
+            await asyncio.sleep(0.1)
+    show(await lines("/b"))
+    """
+    done = run_program(body, tmp_path, reactor=False, given=site(serve).url)
+    assert done.printed == [["ok"]] * 3, done.log
+    assert (done.code, done.log) == (0, "")
+
+
+def test_private_addresses(run: Run, serve: Serve) -> None:
+    """They are refused before anything is requested, by a look-up if it is a name."""
+    body = """
+    settings = {**SETTINGS, "TPLSPIDER_ALLOW_PRIVATE": False}
+    inputs = [given, given.replace("127.0.0.1", "localhost")]
+    async for answer in tplspider.search_many(inputs, settings):
+        show(answer.summary.key_outcome)
+    """
+    server = site(serve)
+    assert run(body, server.url).printed == ["private-address"] * 2
+    assert server.log == []
 
 
 def test_settings_of_scrapy(run: Run, serve: Serve, tmp_path: Path) -> None:
@@ -352,7 +387,7 @@ def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
     """
     asyncio_reactor = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
     done = run_program(body, tmp_path, reactor=False, given=asyncio_reactor)
-    assert "does not run this event loop" in done.printed[0], done.log
+    assert "AsyncioSelectorReactor is installed: searches need" in done.printed[0], done.log
     assert done.printed[0].count("\n") == 0
     other = "twisted.internet.selectreactor.SelectReactor"
     done = run_program(body, tmp_path, reactor=False, given=other)

@@ -216,7 +216,7 @@ def test_a_page_of_ten_megabytes() -> None:
     assert [each.token for each in found] == list(range(30))
     assert found[10].template.evidence == 3
     assert "rights reserved" not in found[10].template.content_text
-    assert not any("http://a.org/large" in each.template.members for each in found)
+    assert not any("http://a.org/large" in each.template.candidates for each in found)
 
 
 MEMORY = """

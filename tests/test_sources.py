@@ -15,7 +15,7 @@ from tests.support.crawls import SITES
 from tests.support.examples import examples
 from tests.support.hostile_server import HostileServer
 from tests.support.http_source import HttpSource
-from tests.support.plain_site import ROOT, TOLD, PlainSite, sites
+from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
 from tplspider import (
     FolderSite,
     MemorySite,
@@ -95,17 +95,23 @@ class PlainSource:
 
 
 @examples(200)
-@given(sites(), st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]), st.integers(1, 8))
+@given(
+    sites() | refusing_sites(),
+    st.integers(1, 5),
+    st.sampled_from([0, 1, 2, 4, 7]),
+    st.sampled_from([10, 2, 0]),
+    st.integers(1, 8),
+)
 def test_the_loop_for_sources_is_that_of_the_literal_reading(
-    site: PlainSite, n: int, max_loads: int, in_flight: int
+    site: PlainSite, n: int, max_loads: int, max_refusals: int, in_flight: int
 ) -> None:
-    expected = literal.search(site.load, ROOT + "/", n, max_loads)
+    expected = literal.search(site.load, ROOT + "/", n, max_loads, max_refusals=max_refusals)
     limits = SearchLimits(in_flight=in_flight, max_redirects=site.max_redirects)
-    options = SearchOptions(n=n, max_loads=max_loads)
+    options = SearchOptions(n=n, max_loads=max_loads, max_refusals=max_refusals)
     session = search_pages(PlainSource(site), ROOT + "/", options, limits)
     assert session.summary
     found = session.summary
-    assert (found.reason, found.loads, found.members) == (
+    assert (found.reason, found.loads, found.candidates) == (
         expected.reason,
         expected.loads,
         expected.members,
@@ -129,7 +135,7 @@ def test_scope_is_minded() -> None:
     family = search_pages(site, names[0], SearchOptions(n=2, scope="domain")).summary
     assert family
     assert family.complete
-    assert family.members == [*names[1:]]
+    assert family.candidates == [*names[1:]]
 
 
 @pytest.mark.parametrize(
@@ -237,8 +243,8 @@ def test_a_folder_gives_what_a_crawl_of_it_gives(
     crawled = done.summary
     for key in ("reason", "key_outcome", "loads", "links", "complete", "similarity"):
         assert getattr(session.summary, key) == crawled[key]
-    here = [url.removeprefix(site.url) for url in session.summary.members]
-    assert here == [url.removeprefix(server.url) for url in crawled["members"]]
+    here = [url.removeprefix(site.url) for url in session.summary.candidates]
+    assert here == [url.removeprefix(server.url) for url in crawled["candidates"]]
     rows = [
         {k: v.replace(server.url, site.url) if isinstance(v, str) else v for k, v in row.items()}
         for row in crawled["explored"]
@@ -285,7 +291,7 @@ def test_what_is_not_an_answer_is_told() -> None:
     [
         ({"n": 0}, "n=0: expected a whole number, 1 or more"),
         ({"n": "3"}, "n='3': expected a whole number"),
-        ({"strategy": "best"}, "strategy='best': expected one of guided, paper"),
+        ({"strategy": "best"}, "strategy: expected guided, paper"),
         ({"scope": "world"}, "scope='world': expected one of host, domain"),
     ],
 )

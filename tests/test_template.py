@@ -33,7 +33,7 @@ def lines(key: str, *others: str, url: str = KEY_URL, urls: Sequence[str] = ()) 
 def test_the_frame_is_template_and_the_text_is_not() -> None:
     template = extract(*ARTICLES)
     assert template.key_url == KEY_URL
-    assert template.members == [f"{SITE}other1.html", f"{SITE}other2.html"]
+    assert template.candidates == [f"{SITE}other1.html", f"{SITE}other2.html"]
     assert template.not_template == [
         "/html/body/div[2]/h1[1]",
         "/html/body/div[2]/p[1]",
@@ -190,7 +190,7 @@ def test_no_evidence(caplog: pytest.LogCaptureFixture) -> None:
         [PageSource(f"{SITE}copy.html", ARTICLES[0])],
     ):
         found = extract_template(key, pages)
-        assert (found.evidence, found.members, found.not_template) == (0, [], [])
+        assert (found.evidence, found.candidates, found.not_template) == (0, [], [])
         assert (found.template_html, found.template_share) == ("", 0)
         assert found.content_text.splitlines()[0] == "The site"
         assert {*CRANES} <= {*found.content_text.splitlines()}
@@ -309,7 +309,7 @@ def test_most_pages_that_tell_something_are_compared() -> None:
         *(PageSource(f"{SITE}{i}.html", article(f"birds {i}")) for i in range(3)),
     ]
     found = extract_template(key, iter(pages), most=2)
-    assert found.members == [f"{SITE}0.html", f"{SITE}1.html"]
+    assert found.candidates == [f"{SITE}0.html", f"{SITE}1.html"]
     assert found.evidence == 2
     assert found.content_text.splitlines() == CRANES
 

@@ -322,9 +322,9 @@ def test_what_every_answer_carries(server: Server) -> None:
         ({"addresses": 3}, 400, "expected"),
         ({"urls": "http://127.0.0.1/"}, 400, "expected"),
         ([], 400, "expected"),
-        ({"addresses": "http://127.0.0.1/", "n": 0}, 400, "n='0'"),
-        ({"addresses": "http://127.0.0.1/", "n": "<b>"}, 400, "n='<b>'"),
-        ({"addresses": "http://127.0.0.1/", "strategy": "x"}, 400, "strategy='x'"),
+        ({"addresses": "http://127.0.0.1/", "n": 0}, 400, "n: expected"),
+        ({"addresses": "http://127.0.0.1/", "n": "<b>"}, 400, "n: expected"),
+        ({"addresses": "http://127.0.0.1/", "strategy": "x"}, 400, "strategy: "),
         ({"addresses": "http://127.0.0.1/", "max_loads": 0}, 400, "expected"),
         ({"addresses": "javascript:ran=1"}, 400, "neither http nor https"),
         ({"addresses": "x" * 9_000_000}, 413, "more than"),
@@ -352,10 +352,7 @@ def test_ten_thousand_addresses(server: Server) -> None:
     assert len(found.json["searches"]) == 10_000
     refused = [(row["line"], row["reason"]) for row in found.json["refused"]]
     assert len(refused) == found.json["refused_count"] == 2002
-    assert refused[:2] == [
-        (6, "ftp: is neither http nor https"),
-        (9, "it cannot be parsed: Invalid IPv6 URL"),
-    ]
+    assert refused[:2] == [(6, "neither http nor https"), (9, "not a valid address")]
     assert b"secret" not in found.body
     own = {"Authorization": server.bearer}
     listed = server.ask("GET", "/api/searches?limit=3", **own).json

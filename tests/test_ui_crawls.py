@@ -67,8 +67,8 @@ def test_a_search(ui: UiServer, site: GatedSite) -> None:
     found = state(ui, first)
     assert (found["state"], found["summary"]["complete"]) == ("over", True)
     assert found["title"].startswith("Penny-farthings")
-    assert [row["url"] for row in found["members"]] == found["summary"]["members"]
-    assert [row["url"] for row in found["candidates"]] == found["summary"]["members"]
+    assert [row["url"] for row in found["members"]] == found["summary"]["candidates"]
+    assert [row["url"] for row in found["candidates"]] == found["summary"]["candidates"]
     assert found["summary"]["input"] is None
     assert [row["rank"] for row in found["summary"]["explored"]] == [
         event["rank"] for event in events[2:-1]
@@ -86,11 +86,11 @@ def test_a_search(ui: UiServer, site: GatedSite) -> None:
     rows = ui.ask("GET", f"/searches/{first}/candidates.json").json
     assert rows == found["candidates"]
     lines = ui.ask("GET", "/searches/candidates.jl").body.splitlines()
-    assert [json.loads(line)["url"] for line in lines] == 2 * found["summary"]["members"]
+    assert [json.loads(line)["url"] for line in lines] == 2 * found["summary"]["candidates"]
     cells = ui.ask("GET", "/searches/summary.csv").body.decode()
     summaries = list(csv.DictReader(io.StringIO(cells)))
     assert [row["key_outcome"] for row in summaries] == ["ok", "ok", "http-404"]
-    assert json.loads(summaries[0]["members"]) == found["summary"]["members"]
+    assert json.loads(summaries[0]["candidates"]) == found["summary"]["candidates"]
     assert ui.log == ""
 
 

@@ -18,12 +18,7 @@ from scrapy.settings import Settings
 from tests.support.crawls import PROJECT
 from tests.support.summaries import row, summary, unusable
 from tplspider.items import CandidateSearch
-from tplspider.old.crawl.batch.admission import Admission
-from tplspider.old.crawl.batch.batch import Batch
-from tplspider.old.crawl.batch.forgetful_journal import ForgetfulJournal
-from tplspider.old.crawl.batch.inputs import Inputs
 from tplspider.old.crawl.ui.serve import check_settings, run_ui
-from tplspider.search.session import SearchOptions
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.ui.run import MOST_EVENTS, state_of
 from tplspider.ui.runs import Runs, TooManyError
@@ -56,7 +51,7 @@ class Worker:
 
     def answers(self, run: Run, found: dict[str, Any]) -> None:
         names = ("rank", "url", "title", "anchor_text")
-        rows = [each for each in found["explored"] if each["url"] in found["members"]]
+        rows = [each for each in found["explored"] if each["url"] in found["candidates"]]
         candidates = [{name: each[name] for name in names} for each in rows]
         self.says(run, "answer", summary=found, candidates=candidates, template=None)
 
@@ -452,51 +447,3 @@ def test_a_full_disk_is_a_line(tmp_path: Path) -> None:
     assert kept == [50]
     assert len(done.stderr.splitlines()) == 1, done.stderr  # the log
     assert len(list(RunStore(tmp_path).runs())) == begun[1] + 1
-
-
-def test_what_is_cancelled_while_it_waits_takes_no_turn() -> None:
-    """Its host is not kept busy by it: two searches of a host are open at a time."""
-    names = [f"http://x.example/{number}" for number in range(100)]
-    inputs = Inputs([{"url": name, "run": name} for name in names], anew=True)
-    inputs.is_unwanted = lambda line: line.number not in (1, 2, 99)
-    journal = ForgetfulJournal.open(None)
-    batch = Batch(inputs, SearchOptions(), journal, admission := Admission(16))
-    opened = []
-
-    async def unexpected(*_: object) -> None:
-        raise AssertionError
-
-    async def main() -> None:
-        async for page in batch.key_pages(unexpected, unexpected):
-            opened.append((page.line, len(admission)))
-            if len(admission) == 2:
-                for search in list(admission._hosts):
-                    batch.left(search)
-            elif page.line == 99:
-                batch.left(page.search_id)
-
-    asyncio.run(asyncio.wait_for(main(), 60))
-    assert opened == [(1, 1), (2, 2), (99, 1)]
-    journal.close()
-
-
-def test_the_same_search_many_times_is_made_one_after_the_other() -> None:
-    inputs = Inputs([{"url": "http://x.example/", "run": name} for name in "abcd"], anew=True)
-    turns = iter(range(100))  # a line that comes up without end would block the event loop
-    inputs.is_unwanted = lambda _: next(turns) < 0
-    journal = ForgetfulJournal.open(None)
-    batch = Batch(inputs, SearchOptions(), journal, admission := Admission(16))
-    opened = []
-
-    async def unexpected(*_: object) -> None:
-        raise AssertionError
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        async for page in batch.key_pages(unexpected, unexpected):
-            opened.append((page.line, len(admission)))
-            loop.call_later(0.05, batch.left, page.search_id)
-
-    asyncio.run(asyncio.wait_for(main(), 60))
-    assert opened == [(1, 1), (2, 1), (3, 1), (4, 1)]
-    journal.close()

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
+import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.support.archives import rows, search_again
-from tests.support.crawls import SITES, run_scrapy
+import pytest
+
+from tests.support.archives import records, rows, search_again
+from tests.support.crawls import PROJECT, SETTINGS, SITES, run_scrapy
+from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import pages_of, routes_of
-from tests.test_warc_records import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from tests.support.crawls import FixtureServer
     from tests.support.template_site import Routes
     from tplspider.demo.server import Handler
+    from tplspider.sources.warc_extra import WarcRecord
 
 HTML = {"Content_Type": "text/html"}
 
@@ -78,25 +85,28 @@ def test_every_page_of_the_fixture_sites(
         pages = sorted(page.relative_to(site) for page in site.rglob("*.html"))
         keys += [{"url": f"{url}/{page}", "id": str(page)} for page in pages]
     odd = serve("menu", odd_site()).url
-    keys += [{"url": f"{odd}/", "n": 9}, {"url": f"{odd}/a", "n": 9, "strategy": "guided"}]
-    keys += [{"url": f"{odd}/b", "max_loads": 3}]
+    keys += [{"url": f"{odd}/", "tpl_n": 9}]
+    keys += [{"url": f"{odd}/a", "tpl_n": 9, "tpl_strategy": "guided"}]
+    keys += [{"url": f"{odd}/b", "tpl_max_loads": 3}]
     keys += [{"url": f"{odd}/{name}"} for name in ("moved", "gone", "refused", "plain", "denied")]
     keys += [{"url": odd.removeprefix("http://")}, {"url": "ftp://example.org/"}]
+    keys += [{"url": odd.replace("//", "//me:hidden@")}]
     listed, archive = tmp_path / "keys.jl", tmp_path / "a.warc.gz"
     listed.write_text("".join(f"{json.dumps(key)}\n" for key in keys))
     there, here = tmp_path, tmp_path / "again"
     done = run_scrapy(
         *("crawl", "template_candidates", f"-aurls={listed}", f"-awarc={archive}"),
         *(f"-O{there / 'out.jl'}", f"-asummary={there / 'summary.jl'}"),
-        f"-atemplate={there / 'template.jl'}",
+        f"-atexts={there / 'texts.jl'}",
         folder=tmp_path,
         settings={"RETRY_TIMES": "1"},
     )
     assert done.code == 1  # of the one line that is out of form
-    again = search_again(here, archive, listed, f"--template={here / 'template.jl'}")
+    listed.write_text(listed.read_text().replace('"tpl_', '"'))  # as the command reads it
+    again = search_again(here, archive, listed, f"--template={here / 'texts.jl'}")
     assert again.code == 1
-    for name in ("summary.jl", "out.jl", "template.jl"):
-        assert rows(here / name) == rows(there / name)
+    for name in ("summary.jl", "out.jl", "texts.jl"):
+        assert _comparable(here / name) == _comparable(there / name)
     assert len(rows(here / "summary.jl")) == len(keys)
     assert {row["reason"] for row in rows(there / "summary.jl")} >= {"max_loads", "links_exhausted"}
     outcomes = Counter(row["key_outcome"] for row in rows(there / "summary.jl"))
@@ -118,3 +128,134 @@ def test_every_page_of_the_fixture_sites(
         and record.headers["WARC-Target-URI"] == f"{odd}/packed"
     ]
     assert gzip.decompress(packed.reader.read()).startswith(b"<!DOCTYPE html>")
+
+
+def _comparable(path: Path) -> list[dict[str, Any]]:
+    """The rows of a feed, but not why a line cannot be searched: each command says it its way."""
+    return [
+        {**row, "hint": ""} if row.get("key_outcome") == "bad-input" else row for row in rows(path)
+    ]
+
+
+@pytest.mark.quick
+def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    """What there is of a load: the response as it came, the request, or why there is none."""
+    server = serve("menu", odd_site())
+    archive = tmp_path / "a.warc.gz"
+    done = run_scrapy(
+        *("crawl", "template_candidates", f"-aurl={server.url}/", f"-awarc={archive}", "-an=9"),
+        folder=tmp_path,
+        settings={"RETRY_TIMES": "0"},
+    )
+    assert done.code == 0, done.log
+    info, *found = records(archive)
+    assert info.headers["WARC-Filename"] == "a.warc.gz"
+    by_path: dict[str, list[WarcRecord]] = {}
+    for record in found:
+        path = record.headers["WARC-Target-URI"].removeprefix(server.url)
+        by_path.setdefault(path, []).append(record)
+    assert "WARC-Tplspider-Search" not in by_path["/robots.txt"][0].headers
+    response, request = by_path["/packed"]
+    assert len(response.headers["WARC-Tplspider-Search"]) == 16
+    assert response.headers["WARC-IP-Address"] == "127.0.0.1"
+    assert response.http_headers.status_line == "HTTP/1.1 200 OK"
+    assert response.http_headers.get("Content-Encoding") == "gzip"
+    assert request.headers["WARC-Concurrent-To"] == response.headers["WARC-Record-ID"]
+    assert request.http_headers.status_line == "GET /packed HTTP/1.1"
+    assert request.http_headers.get("Host") == server.url.removeprefix("http://")
+    assert by_path["/gone"][0].http_headers.status_code == 404
+    # Both answers of the page that wants a cookie, which is not there.
+    statuses = [each.http_headers.status_code for each in by_path["/cookie"][::2]]
+    assert statuses == [302, 200]
+    assert "Set-Cookie" not in by_path["/cookie"][0].http_headers
+    assert by_path["/moved"][0].http_headers.get("Location") == "//elsewhere.test/"
+    for path, reason in (("/denied", "robots"), ("/refused", "connection")):
+        (record,) = by_path[path]
+        assert record.headers["WARC-Type"] == "metadata"
+        assert record.headers["Content-Type"] == "application/warc-fields"
+        assert record.reader.read() == f"tplspider-outcome: {reason}\r\n".encode()
+
+
+def test_bytes_that_are_not_ascii(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    """A redirect leads to the same page, however its address is written."""
+    pages = pages_of(more="<a href=/old>old</a>")
+    server = serve("menu", routes_of(pages))
+
+    def moved(request: Handler) -> None:
+        target = f"{server.url.replace('//', '//me:hidden@')}/ü?to=http://a@b/"
+        raw = f"HTTP/1.1 301 Moved\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"
+        request.wfile.write(raw.encode())
+
+    new = "/%C3%BC?to=http://a@b/"
+    server.routes |= {"/old": moved, new: server.routes["/a"]}
+    listed, archive = tmp_path / "keys.txt", tmp_path / "a.warc.gz"
+    listed.write_text(f"{server.url}/\n")
+    run_scrapy(
+        *("crawl", "template_candidates", f"-aurls={listed}", f"-awarc={archive}", "-an=9"),
+        *(f"-O{tmp_path / 'out.jl'}", f"-asummary={tmp_path / 'summary.jl'}"),
+        folder=tmp_path,
+    )
+    assert new in server.log
+    assert b"hidden" not in gzip.decompress(archive.read_bytes())
+    search_again(tmp_path / "again", archive, listed, "-n9")
+    assert rows(tmp_path / "again" / "summary.jl") == rows(tmp_path / "summary.jl")
+
+
+def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    """Whatever was archived is whole, and what was not is archived when it is loaded again."""
+    names = [f"{name}{number}" for name in "abc" for number in range(6)]
+    routes = routes_of(pages_of())
+    for name in names:
+        routes[f"/{name}"] = routes[f"/{name[0]}"]
+    server = serve("menu", routes)
+    listed, archive = tmp_path / "keys.txt", tmp_path / "a.warc.gz"
+    listed.write_text("".join(f"{server.url}/{name}\n" for name in names))
+    command = [
+        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={listed}"),
+        *(f"-awarc={archive}", f"-O{tmp_path / 'out.jl'}", f"-asummary={tmp_path / 'summary.jl'}"),
+        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
+        *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.05", "-sTPLSPIDER_SEARCHES=3"),
+    ]
+    for more in (1, 5, 9):
+        asked = len(server.log) + more
+        with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.DEVNULL) as process:
+            while len(server.log) < asked and process.poll() is None:
+                time.sleep(0.01)
+            process.kill()
+    with archive.open("ab") as file:
+        file.write(archive.read_bytes()[:100])  # a record that is cut off
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    kinds = Counter(record.headers["WARC-Type"] for record in records(archive))
+    assert kinds["warcinfo"] > 1
+    assert search_again(tmp_path / "again", archive, listed).code == 0
+    for name in ("summary.jl", "out.jl"):
+        assert rows(tmp_path / "again" / name) == rows(tmp_path / name)
+
+
+def test_a_full_disk(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    """One line, status 1, and the search goes on; what was written before is whole."""
+    pages = {name: page + random_text(40) for name, page in pages_of().items()}
+    archive, server = tmp_path / "a.warc.gz", serve("menu", routes_of(pages))
+    command = [
+        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurl={server.url}/"),
+        *(f"-awarc={archive}", f"-O{tmp_path / 'out.jl'}"),
+        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=files_of_at_most(100_000),
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count(f"{archive} cannot be written: File too large") == 1
+    assert len(rows(tmp_path / "out.jl")) == 3
+    assert len(records(archive)) >= 3
+
+
+def random_text(kilobytes: int) -> bytes:
+    """A comment that cannot be compressed to much less than half."""
+    return b"<!-- " + os.urandom(kilobytes * 1000).hex().encode() + b" -->"

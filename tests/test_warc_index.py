@@ -352,7 +352,7 @@ def test_a_link_that_is_not_archived_is_free(tmp_path: Path) -> None:
     with open_archive([file]).open() as site:
         found = search_pages(site, f"{SITE}/k", SearchOptions(max_loads=5)).summary
         assert found is not None
-        assert found.members == [f"{SITE}/{each}" for each in "fgh"]
+        assert found.candidates == [f"{SITE}/{each}" for each in "fgh"]
         # a to d cost nothing; e is there, but leads to what is not.
         assert (found.loads, found.not_archived, found.reason) == (5, 4, "complete_subdigraph")
         assert [row["reason"] for row in found.explored[:5]] == [NOT_ARCHIVED] * 5

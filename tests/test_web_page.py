@@ -9,7 +9,7 @@ from scrapy.http import Headers, HtmlResponse, TextResponse
 from scrapy.responsetypes import responsetypes
 
 from tests.support.growth import best_time
-from tplspider.old.crawl.responses import web_page
+from tplspider.spiders.template_candidates import web_page
 from tplspider.web.page import WebPage, page_fault
 
 TYPES = st.sampled_from(

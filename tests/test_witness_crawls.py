@@ -61,7 +61,7 @@ def run(
     ) -> tuple[Crawl, FixtureServer, Any]:
         server = serve("alone", {**ROUTES, **(routes or {})})
         file = tmp_path / "t.json"
-        done = crawl(server.url + KEY, settings, template=file, **{"n": 3, **given})
+        done = crawl(server.url + KEY, settings, texts=file, **{"n": 3, **given})
         assert done.code == 0, done.log
         assert "Traceback" not in done.log
         (template,) = json.loads(file.read_bytes())
@@ -82,7 +82,7 @@ def test_a_page_of_the_kind_is_loaded_last(
     url = server.url + SIBLING
     assert summary["witnesses"] == [{"link": url, "url": url, "outcome": "page", "reason": ""}]
     assert url not in [row["url"] for row in summary["explored"]]
-    assert url in template["members"]
+    assert url in template["candidates"]
     assert template["evidence"] == 4
     assert "Cranes are birds" in template["main_text"]
     assert template["title"] == "On cranes"
@@ -171,7 +171,7 @@ def test_templates_are_the_same_at_every_number_in_flight(
     found = set()
     for in_flight in ("1", "4", "8"):
         file = tmp_path / f"t{in_flight}.json"
-        crawl(server.url + KEY, {"TPLSPIDER_IN_FLIGHT": in_flight}, template=file)
+        crawl(server.url + KEY, {"TPLSPIDER_IN_FLIGHT": in_flight}, texts=file)
         found.add(file.read_bytes())
     assert len(found) == 1
     assert b"on-herons" in found.pop()

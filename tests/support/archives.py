@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import zlib
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from warcio.archiveiterator import (  # type: ignore[import-untyped]
+    ArchiveIterator as WarcioIterator,
+)
+
 from tests.support.crawls import Crawl, run_scrapy
+from tplspider.sources.warc_extra import ArchiveIterator, WarcRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,3 +39,37 @@ def search_again(folder: Path, archive: Path, keys: Path, *options: str) -> Craw
     )
     assert "Traceback" not in done.log, done.log
     return done
+
+
+def members(data: bytes) -> list[bytes]:
+    """The gzip members of a file, each unpacked: all of it must be members."""
+    found = []
+    while data:
+        unpacker = zlib.decompressobj(31)
+        found.append(unpacker.decompress(data))
+        assert unpacker.eof
+        data = unpacker.unused_data
+    return found
+
+
+def records(path: Path) -> list[WarcRecord]:
+    """All records, as FastWARC reads them; it and warcio check their digests."""
+    data = path.read_bytes()
+    for record in WarcioIterator(BytesIO(data), check_digests="raise"):
+        packing = record.http_headers and record.http_headers.get_header("Content-Encoding")
+        # warcio 1.8 cannot unpack with brotli 1.2; digests are those of the packed bytes anyway.
+        (record.raw_stream if "br" in (packing or "") else record.content_stream()).read()
+    found = []
+    for record in ArchiveIterator(BytesIO(data), parse_http=False):
+        record.freeze()
+        is_answer = record.headers["WARC-Type"] in ("response", "revisit")
+        if is_answer:
+            assert record.verify_block_digest(consume=False)
+        if is_answer or record.headers["WARC-Type"] == "request":
+            record.parse_http()
+        if record.headers["WARC-Type"] == "response":
+            assert record.verify_payload_digest(consume=False)
+        found.append(record)
+    # One record in each member, and nothing else.
+    assert len(found) == len(members(data))
+    return found

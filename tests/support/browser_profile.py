@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 CHROMIUM = profile_settings("browser")["PLAYWRIGHT_LAUNCH_OPTIONS"].get("executable_path")
 
 _skip = pytest.mark.skipif(
-    CHROMIUM is None or find_spec("scrapy_playwright") is None,
-    reason="no Chromium is installed" if CHROMIUM is None else "scrapy-playwright is not installed",
+    CHROMIUM is None or find_spec("playwright") is None,
+    reason="no Chromium is installed" if CHROMIUM is None else "Playwright is not installed",
 )
 PROFILE = {"TPLSPIDER_PROFILE": "browser"}
 KEY = "/guide/tomatoes.html"

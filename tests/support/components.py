@@ -10,26 +10,29 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import DropItem
 from scrapy.resolver import CachingThreadedResolver
-from scrapy.spiderloader import SpiderLoader
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
+from tplspider.hooks import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.old.crawl.scrapy_private import close_spider
 from tplspider.search.session import SearchLimits, SearchSession, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
+    from tplspider.keylist import KeyPage
+    from tplspider.search.cliques import SubdigraphSearch
     from tplspider.web.addresses import Site
+    from tplspider.web.html import Link
     from tplspider.web.page import NoPage, Page, WebPage
 
 
@@ -56,38 +59,24 @@ class ItemDroppingMiddleware(BaseSpiderMiddleware):
         return None
 
 
-class CancellingMiddleware:
-    """Cancels the first request with the words of the setting CANCELLED in its address."""
-
-    def __init__(self, words: str) -> None:
-        self._words = words
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler.settings["CANCELLED"])
-
-    def process_request(self, request: Request) -> None:
-        task = asyncio.current_task()
-        if task and self._words and self._words in request.url:
-            self._words = ""
-            asyncio.get_running_loop().call_later(0.3, task.cancel)
-
-
 class StumblingSpider(TemplateCandidatesSpider):
     """Fails on pages with ``stumble`` in their address, as if they had brought out a defect."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        for session in spider.sessions.values():
-            session.reader = cls.read
-        return spider
+    def open(self, key: KeyPage) -> list[Request]:
+        requests = super().open(key)
+        self.searches[key.search_id].session.reader = self.read
+        return requests
 
     @staticmethod
     def read(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
         if "stumble" in page.url:
             raise RuntimeError("stumbled")
         return read_web_page(page, site, limits)
+
+
+def last_link_first(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
+    """A strategy of a user's own."""
+    yield from reversed(links)
 
 
 class Interrupted:
@@ -106,18 +95,6 @@ class Interrupted:
 
     def interrupt(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-
-
-class InterruptedLoader(SpiderLoader):
-    """Sends it when the command asks for the spider that it is going to run: the second time."""
-
-    asked = 0
-
-    def load(self, spider_name: str) -> type[Spider]:
-        self.asked += 1
-        if self.asked == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return super().load(spider_name)
 
 
 class FailingPipeline:
@@ -143,6 +120,7 @@ class ClosesThrice:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._responses = 0
+        self._tasks: list[asyncio.Future[None]] = []
         crawler.signals.connect(self.count, signal=signals.response_received)
 
     @classmethod
@@ -153,7 +131,7 @@ class ClosesThrice:
         self._responses += 1
         if self._responses == 8:
             for reason in ("first", "second", "third"):
-                close_spider(self._crawler, reason)
+                self._tasks.append(asyncio.ensure_future(close_spider(self._crawler, reason)))
 
 
 class FailingMiddleware(BaseSpiderMiddleware):

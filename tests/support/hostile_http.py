@@ -110,13 +110,13 @@ STATUS_LINES = [
     Trap("/status-none.html", "bad-response", raw(b"HTTP/1.1\r\n\r\n<p>x")),
     Trap("/status-negative.html", "bad-response", raw(b"HTTP/1.1 -200 OK\r\n\r\n<p>x")),
     Trap("/status-huge.html", "bad-response", raw(b"HTTP/1.1 99999 OK\r\n\r\n<p>x")),
-    Trap("/status-line.html", "too-large", raw(b"HTTP/1.1 200 " + b"x" * 99_000)),
+    Trap("/status-line.html", "bad-response", raw(b"HTTP/1.1 200 " + b"x" * 99_000)),
     Trap("/continue.html", "page", raw(b"HTTP/1.1 100 Go on\r\n\r\n" * 3 + OK + b"\r\n<p>Went on")),
     Trap("/switching.html", "bad-response", raw(b"HTTP/1.1 101 Switching\r\n\r\n<p>x")),
 ]
 HEADERS = [
-    Trap("/header-long.html", "too-large", raw(OK + b"X-Long: " + b"x" * 99_000 + b"\r\n\r\n")),
-    Trap("/header-endless.html", "too-large", stream(OK + b"X: ", b"x" * 99_000, 500)),
+    Trap("/header-long.html", "bad-response", raw(OK + b"X-Long: " + b"x" * 99_000 + b"\r\n\r\n")),
+    Trap("/header-endless.html", "bad-response", stream(OK + b"X: ", b"x" * 99_000, 500)),
     Trap("/headers-endless.html", "bad-response", stream(OK, b"X-Again: and again\r\n" * 99, 99)),
     Trap("/header-no-colon.html", "page", status("200 OK", "no colon in here")),
     Trap("/header-no-name.html", "bad-response", status("200 OK", ": no name")),

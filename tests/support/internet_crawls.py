@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import threading
 import time
 from typing import TYPE_CHECKING
 
-from tests.support.crawls import Crawl, FixtureServer, run_scrapy
-
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Self
 
+    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
     Route = Callable[[Handler], object]
-
-# What guards a search, for a spider that is not ours.
-GUARD = {
-    "DOWNLOADER_MIDDLEWARES": json.dumps(
-        {
-            "tplspider.old.crawl.private_network.address_guard.PrivateAddressMiddleware": 760,
-            "tplspider.old.crawl.robots.TicketRobotsTxtMiddleware": 100,
-            "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-        }
-    )
-}
-INTERNET = {**GUARD, "TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet"}
 
 
 class Listener:
@@ -82,20 +67,6 @@ def redirect(target: str) -> Route:
 
 def at(server: FixtureServer, host: str) -> str:
     return server.url.replace("127.0.0.1", host)
-
-
-def ask(*urls: str, folder: Path, settings: dict[str, str] = INTERNET) -> Crawl:
-    """Crawl those addresses, in that order, with a spider that knows nothing of key pages."""
-    own = {
-        "SPIDER_MODULES": "tests.support.asker",
-        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
-    }
-    arguments = ("crawl", "asker", f"-aurls={' '.join(urls)}")
-    return run_scrapy(*arguments, folder=folder, settings={**settings, **own})
-
-
-def ends(done: Crawl) -> dict[str, str]:
-    return dict(re.findall(r"END (\S+) (\w+)", done.log))
 
 
 def reasons(done: Crawl) -> dict[str, str]:

@@ -24,8 +24,7 @@ LONG = {
     "test_deploy",
     "test_deploy_guide",
     "test_deploy_jobs",
-    "test_host_memory",
-    "test_save_html",
+    "test_resume",
     "test_spark_jobs",
 }
 

@@ -170,9 +170,9 @@ def key_pages(count: int, sites: int, port: int, seed: int = 0) -> list[dict[str
             "url": f"http://site-{number}.test:{port}{path}",
         }
         if place % 10 == 3:
-            row["n"] = 4
+            row["tpl_n"] = 4
         if place % 7 == 5:
-            row["strategy"] = "guided"
+            row["tpl_strategy"] = "guided"
         rows.append(row)
     random.shuffle(rows)
     return rows

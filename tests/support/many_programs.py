@@ -20,8 +20,10 @@ from tests.support.crawls import PROJECT
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-# What hangs keeps nothing else of its host waiting.
+# What hangs keeps nothing else of its host waiting, and ends by itself.
 SETTINGS = {
+    "DOWNLOAD_TIMEOUT": 4,
+    "RETRY_TIMES": 0,
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
     "HTTPPROXY_ENABLED": False,
@@ -78,9 +80,17 @@ def show(value: object) -> None:
 
 
 def workers() -> list[int]:
-    """The processes that this one has started, and that are there."""
-    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(number) for number in found]
+    """The processes that this one has started, and that are there; but not Python's own."""
+    found = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
+    numbers = [int(number) for each in found for number in each]
+    return [number for number in numbers if b"resource_tracker" not in _command(number)]
+
+
+def _command(number: int) -> bytes:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def connections() -> int:

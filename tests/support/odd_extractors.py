@@ -52,7 +52,7 @@ def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """Do what the key page says, then give its text as content, and the process as template."""
     found = PageTemplate(
         key_url=key.url,
-        members=[page.url for page in pages],
+        candidates=[page.url for page in pages],
         template_html=str(os.getpid()),
         content_html="",
         content_text=key.html,
@@ -155,7 +155,7 @@ def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
 def lies(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """A template whose members are not even a list."""
     found = obey(key, pages)
-    found.members = None
+    found.candidates = None
     return found
 
 

@@ -28,13 +28,13 @@ def search(url: str, folder: Path) -> Search:
     pairs = {
         "url": url,
         "summary": folder / "summary.json",
-        "template": folder / "template.json",
+        "texts": folder / "texts.json",
         "report": folder / "report.html",
     }
     options = [f"-a{name}={value}" for name, value in pairs.items()]
     done = run_scrapy("crawl", "template_candidates", *options, folder=folder)
     assert done.code == 0, done.log
-    (found,) = json.loads((folder / "template.json").read_bytes())
+    (found,) = json.loads((folder / "texts.json").read_bytes())
     return done.summary, found
 
 

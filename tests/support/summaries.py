@@ -27,7 +27,7 @@ def summary(rows: list[dict[str, Any]], members: list[int], **more: Any) -> dict
     return {
         "key_url": f"{SITE}/", "requested_size": len(members), "cs_size": len(members),
         "complete": True, "reason": "complete_subdigraph", "key_outcome": "ok",
-        "loads": len(rows) + 1, "links": len(rows), "members": [urls[rank] for rank in members],
+        "loads": len(rows) + 1, "links": len(rows), "candidates": [urls[rank] for rank in members],
         "explored": rows, "bounded": False, "wasted": 0, "hint": "",
         "similarity": 0.5 if members else None, "search_id": "0123456789abcdef",
         "requested_url": f"{SITE}/", "witnesses": [], "witness_loads": 0, "line": None,
@@ -59,7 +59,7 @@ def unusable(**more: Any) -> dict[str, Any]:
 def template(**more: Any) -> dict[str, Any]:
     """The template of the same search."""
     return {
-        "key_url": f"{SITE}/", "members": [f"{SITE}/pages/1.html"], "template_html": "",
+        "key_url": f"{SITE}/", "candidates": [f"{SITE}/pages/1.html"], "template_html": "",
         "content_html": "", "content_text": "", "not_template": ["/html/body/p[2]"],
         "template_share": 0.5, "search_id": "0123456789abcdef", "requested_url": f"{SITE}/",
         "evidence": 1, "main_text": "The main text", "main_html": "", "title": "A title", **more,

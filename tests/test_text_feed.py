@@ -1,10 +1,9 @@
-"""The template as an item of real crawls: what it holds, in which feeds, and when there is none."""
+"""Texts as items of real crawls: what it holds, in which feeds, and when there is none."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -42,12 +41,13 @@ def test_what_the_item_holds(
     server = serve("menu", routes_of(pages_of()))
     file = tmp_path / "template.json"
     file.write_text("what was there before is overwritten")
-    done = crawl(server.url + "/", template=file, save_html=tmp_path / "html")
+    done = crawl(server.url + "/", texts=file, save_html=tmp_path / "html")
     assert done.code == 0
     assert "Traceback" not in done.log
     item = template_of(file)
     assert item["key_url"] == server.url + "/"
-    assert item["members"] == done.summary["members"] == [f"{server.url}/{name}" for name in "abc"]
+    expected = [f"{server.url}/{name}" for name in "abc"]
+    assert item["candidates"] == done.summary["candidates"] == expected
     assert item["content_text"] == CONTENT[""]
     assert item["content_html"] == f"<p>{CONTENT['']}</p>"
     assert "all rights reserved" in item["template_html"]
@@ -76,7 +76,7 @@ def test_pages_that_are_not_in_utf_8(
 ) -> None:
     pages = pages_of({"": text}, encoding=encoding, menu=menu)
     file, folder = tmp_path / "template.jl", tmp_path / "html"
-    done = crawl(serve("menu", routes_of(pages)).url + "/", template=file, save_html=folder)
+    done = crawl(serve("menu", routes_of(pages)).url + "/", texts=file, save_html=folder)
     item = template_of(file)
     assert item["content_text"] == text
     assert menu in item["template_html"]
@@ -101,7 +101,7 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
         "crawl",
         "template_candidates",
         f"-aurl={serve('menu', routes_of(pages)).url}/",
-        f"-atemplate={tmp_path / 't.csv'}",
+        f"-atexts={tmp_path / 't.csv'}",
         f"-asave_html={tmp_path / 'html'}",
         folder=tmp_path,
         settings={"FEEDS": json.dumps(feeds)},
@@ -115,7 +115,7 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
     assert template_of(tmp_path / "t.jl") == expected
     row = template_of(tmp_path / "t.csv")
     assert row["content_text"] == "'" + expected["content_text"]
-    for name in ("members", "not_template"):
+    for name in ("candidates", "not_template"):
         assert json.loads(row[name]) == expected[name]
     element = template_of(tmp_path / "t.xml")
     for name in ("content_html", "template_html", "content_text"):
@@ -137,13 +137,13 @@ def test_a_page_by_itself(
 ) -> None:
     key, outcome = ALONE[case]
     server = serve("menu", routes_of({"": key}))
-    done = crawl(server.url + "/", template=tmp_path / "t.json", save_html=tmp_path / "html")
+    done = crawl(server.url + "/", texts=tmp_path / "t.json", save_html=tmp_path / "html")
     assert done.code == 0
     assert "Traceback" not in done.log
     assert done.summary["key_outcome"] == outcome
     assert "no other page gave evidence of the template" in done.summary["hint"]
     found = template_of(tmp_path / "t.json")
-    assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
+    assert (found["evidence"], found["candidates"], found["not_template"]) == (0, [], [])
     assert (found["template_share"], found["template_html"]) == (0, "")
     assert found["content_text"].split() == found["main_text"].split() == ["x", "Alone"]
     assert (tmp_path / "html" / "key.html").read_bytes() == key
@@ -152,33 +152,9 @@ def test_a_page_by_itself(
 def test_without_a_page_there_is_no_template(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
-    done = crawl(serve("menu").url + "/missing", template=tmp_path / "t.csv")
+    done = crawl(serve("menu").url + "/missing", texts=tmp_path / "t.csv")
     assert done.code == 0
     assert (tmp_path / "t.csv").read_text().splitlines() == [",".join(FIELDS)]
-
-
-def test_a_page_without_evidence(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    key = b"<a href=/a>x</a><p>Alone</p>"
-    server = serve("menu", routes_of({"": key, "a": b"<p>no way back</p>"}))
-    done = crawl(server.url + "/", template=tmp_path / "t.json")
-    assert done.code == 0
-    assert "evidence of the template" in done.log
-    found = template_of(tmp_path / "t.json")
-    assert (found["evidence"], found["members"], found["not_template"]) == (0, [], [])
-    assert found["content_text"].split() == ["x", "Alone"]
-
-
-def test_the_example_of_the_readme() -> None:
-    readme = (PROJECT / "README.md").read_text("utf-8")
-    (example,) = re.findall(
-        r"```python\n(from tplspider import PageSource.+?)```", readme, re.DOTALL
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", example], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "Only here.\n"
 
 
 def test_only_when_asked_for(
@@ -195,11 +171,11 @@ def test_a_defect_of_the_extractor_costs_the_template_only(
     done = crawl(
         serve("menu", routes_of(pages_of())).url + "/",
         {"TPLSPIDER_EXTRACTOR": "tests.support.odd_extractors.stumbles"},
-        template=tmp_path / "t.json",
+        texts=tmp_path / "t.json",
         save_html=tmp_path / "html",
     )
     assert done.code == 1
-    assert "No template for" in done.log
+    assert len([line for line in done.log.splitlines() if "] ERROR: No text for" in line]) == 1
     assert "RuntimeError: stumbled" in done.log
     assert len(done.candidates) == 3
     assert done.summary["complete"]
@@ -215,7 +191,7 @@ def test_beside_the_files_of_a_job(serve: Callable[..., FixtureServer], tmp_path
         "template_candidates",
         f"-aurl={serve('menu', routes_of(pages_of())).url}/",
         "-a_job=first",
-        f"-atemplate={relative}",
+        f"-atexts={relative}",
         folder=tmp_path,
         settings={"TPLSPIDER_FEEDS_DIR": str(tmp_path / "feeds")},
     )
@@ -241,13 +217,11 @@ def test_a_crawl_that_is_interrupted(
 
     late_routes = {f"/x{number}": late for number in range(40)}
     server = serve("menu", {**routes_of(pages), **late_routes})
-    # Where a worker takes long to start, the few seconds after Ctrl-C are over before it is ready.
-    settings = {**SETTINGS, "TPLSPIDER_EXTRACT_WORKERS": "0"}
-    options = [f"-s{name}={value}" for name, value in settings.items()]
+    options = [f"-s{name}={value}" for name, value in SETTINGS.items()]
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", *options),
-            *(f"-aurl={server.url}/", "-an=4", f"-atemplate={tmp_path / 't.json'}"),
+            *(f"-aurl={server.url}/", "-an=4", f"-atexts={tmp_path / 't.json'}"),
             *(f"-asave_html={tmp_path / 'html'}", f"-asummary={tmp_path / 'summary.json'}"),
         ],
         cwd=PROJECT,
@@ -263,7 +237,7 @@ def test_a_crawl_that_is_interrupted(
     assert "Spider closed (shutdown)" in log
     assert "Traceback" not in log
     item = template_of(tmp_path / "t.json")
-    assert sorted(item["members"]) == [f"{server.url}/{name}" for name in "abc"]
+    assert sorted(item["candidates"]) == [f"{server.url}/{name}" for name in "abc"]
     assert CONTENT[""] in item["content_text"]
     assert read(tmp_path / "summary.json")[0]["reason"] == "shutdown"
     assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]

@@ -1,0 +1,360 @@
+"""A crawl with a JOBDIR goes on where it was ended, by whatever: each line is answered once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.test_feeds import read
+from tests.test_many import key_pages, rows
+from tplspider.resume import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+    from tests.support.crawls import FixtureServer
+
+KILLS = int(os.environ.get("TPLSPIDER_TEST_KILLS", "20"))
+OF_THE_MOMENT = ("shared", "wasted")  # what another search loaded a moment ago is not asked for
+
+
+def crawl_list(folder: Path, urls: Path, *more: str, settings: dict[str, str]) -> Crawl:
+    return run_scrapy(
+        *("crawl", "template_candidates", f"-aurls={urls}", f"-asummary={folder / 's.jl'}"),
+        *(f"-O{folder / 'out.jl'}", f"-O{folder / 'out.csv'}", *more),
+        folder=folder,
+        settings={"JOBDIR": str(folder / "job"), **settings},
+    )
+
+
+def many_lines(server: FixtureServer) -> list[dict[str, object]]:
+    """Three hosts, several sizes; a search that is asked for twice, and lines that are wrong."""
+    lines: list[dict[str, object]] = [
+        {"url": page.replace("127.0.0.1", f"{host}.test"), "tpl_n": n, "id": f"{host} {n} {number}"}
+        for host in ("one", "two", "three")
+        for n in (1, 2, 3)
+        for number, page in enumerate(key_pages(server))
+    ]
+    return [*lines, {"url": "ftp://x/", "id": "wrong"}, {**lines[0], "id": "again"}, {"url": 3}]
+
+
+def command(folder: Path, urls: Path, *what: str) -> list[str]:
+    settings = {**SETTINGS, "LOG_LEVEL": "INFO", "JOBDIR": str(folder / "job")}
+    settings |= {"DOWNLOAD_DELAY": "0.02", "TPLSPIDER_SEARCHES": "3"}
+    given = [part.replace("FOLDER", str(folder)).replace("LIST", str(urls)) for part in what]
+    given.append(f"-asummary={folder / 's.jl'}")
+    options = [f"-s{name}={value}" for name, value in settings.items()]
+    return [sys.executable, "-m", "scrapy", *given, *options]
+
+
+def start(given: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(given, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+
+
+def answers(folder: Path) -> dict[str, list[str]]:
+    """The rows of all feeds, as strict readers see them, in an order of their own."""
+    found: dict[str, list[str]] = {}
+    for path in folder.glob("*.jl"):
+        made = [json.loads(line) for line in path.read_bytes().splitlines(keepends=True)]
+        for row in made:
+            for name in OF_THE_MOMENT:
+                row.pop(name, None)
+        found[path.name] = sorted(map(json.dumps, made))
+    for path in folder.glob("*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            table = list(csv.reader(file, strict=True))
+        assert {len(row) for row in table} == {len(table[0])}
+        found[path.name] = sorted(map(json.dumps, table))
+        assert found[path.name].count(json.dumps(table[0])) == 1  # one header
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kills", "what"),
+    [
+        (KILLS, "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv"),
+        (KILLS // 4, "text -i LIST -OFOLDER/table.csv"),
+    ],
+)
+def test_killed_at_any_moment(
+    tmp_path: Path, serve: Callable[..., FixtureServer], kills: int, what: str
+) -> None:
+    """Each line is answered once, no row is there twice or in part, whenever SIGKILL comes."""
+    urls, whole, parts = tmp_path / "keys.jl", tmp_path / "whole", tmp_path / "parts"
+    lines = many_lines(serve("menu"))
+    urls.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    whole.mkdir()
+    undisturbed = start(command(whole, urls, *what.split()))
+    log = undisturbed.communicate(timeout=120)[1]
+    assert undisturbed.returncode == 1, log  # because of the lines that are wrong
+    expected = answers(whole)
+    assert len(expected["s.jl"]) == len(lines)
+    chance, done, rounds = random.Random(kills), 0, 0
+    while done < kills or not rounds:
+        parts.mkdir(exist_ok=True)
+        with start(command(parts, urls, *what.split())) as process:
+            assert process.stderr
+            if done < kills and chance.random() < 0.2:  # as it begins
+                time.sleep(chance.uniform(0, 1))
+                process.kill()
+            elif done < kills:
+                for line in process.stderr:
+                    if "Spider opened" in line:
+                        break
+                time.sleep(chance.uniform(0, 0.8))
+                process.kill()
+            log = process.stderr.read()
+        if process.returncode == -signal.SIGKILL:
+            done += 1
+            continue
+        assert process.returncode == 1, log
+        assert answers(parts) == expected
+        shutil.rmtree(parts)
+        rounds += 1
+
+
+class Breaking:
+    """A spider middleware and a pipeline of a project: they fail on what BREAKS_ON says."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.words = crawler.settings["BREAKS_ON"]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        if self.words == "dict":
+            return dict(vars(item))
+        self.break_on(item)
+        return item
+
+    async def process_spider_output(
+        self, response: object, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        async for output in result:
+            self.break_on(output)
+            yield output
+
+    def break_on(self, output: object) -> None:
+        kind = type(output).__name__
+        if self.words and f"{kind} {getattr(output, 'requested_url', '')}".startswith(self.words):
+            raise RuntimeError("down for a moment")
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ("ITEM_PIPELINES", "CandidateSearch"),
+        ("ITEM_PIPELINES", "TemplateCandidate"),
+        ("SPIDER_MIDDLEWARES", "TemplateCandidate"),
+    ],
+)
+def test_what_was_lost_is_searched_again(
+    tmp_path: Path, serve: Callable[..., FixtureServer], kind: str, place: str
+) -> None:
+    pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
+    urls.write_text("\n".join(pages))
+    settings = {
+        place: json.dumps({"tests.test_resume.Breaking": 550}),
+        "BREAKS_ON": f"{kind} {pages[1]}",
+    }
+    done = crawl_list(tmp_path, urls, settings=settings)
+    assert done.code == 1
+    found = {row["requested_url"] for row in rows(tmp_path / "s.jl")}
+    assert found == {*pages} - {pages[1]}, done.log
+    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": ""})
+    assert done.code == 0, done.log
+    assert len(rows(tmp_path / "s.jl")) == 4
+    assert len(rows(tmp_path / "out.jl")) == 12
+    assert len(answers(tmp_path)["out.csv"]) == 13
+
+
+def test_a_pipeline_that_makes_dicts_of_items(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    """Our feeds do not take them: they are lost, and their lines stay open."""
+    pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
+    urls.write_text("\n".join(pages))
+    settings = {"ITEM_PIPELINES": json.dumps({"tests.test_resume.Breaking": 550})}
+    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": "dict"})
+    assert done.code == 1
+    assert "] ERROR: " in done.log
+    assert rows(tmp_path / "s.jl") == rows(tmp_path / "out.jl") == []
+    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": ""})
+    assert done.code == 0, done.log
+    assert len(rows(tmp_path / "s.jl")) == 4
+    assert len(rows(tmp_path / "out.jl")) == 12
+
+
+def test_a_text_that_was_lost_is_made_again(
+    tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TPLSPIDER_TEST_KILLED", str(tmp_path / "killed"))
+    pages, urls = key_pages(serve("menu"))[:3], tmp_path / "keys.txt"
+    urls.write_text("\n".join(pages))
+    settings = {"TPLSPIDER_EXTRACTOR": "tests.support.odd_extractors.deadly_once"}
+    for code, count in ((1, 2), (0, 3), (0, 3)):
+        done = crawl_list(tmp_path, urls, f"-atexts={tmp_path / 't.jl'}", settings=settings)
+        assert done.code == code, done.log
+        assert (tmp_path / "killed").exists()
+        texts = rows(tmp_path / "t.jl")
+        assert len(texts) == len(rows(tmp_path / "s.jl")) == count
+        assert all(row["main_text"] for row in texts)
+    assert {row["requested_url"] for row in texts} == {*pages}
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.xml", "out-%(time)s.jl", "-:jl"])
+def test_feeds_that_cannot_go_on(tmp_path: Path, name: str) -> None:
+    urls = tmp_path / "keys.txt"
+    urls.write_text("http://127.0.0.1:9/\n")
+    feed = name if name == "-:jl" else str(tmp_path / name)
+    done = run_scrapy(
+        *("crawl", "template_candidates", f"-aurls={urls}", f"-O{feed}"),
+        folder=tmp_path,
+        settings={"JOBDIR": str(tmp_path / "job")},
+    )
+    assert done.code == 2
+    (line,) = [line for line in done.log.splitlines() if "error:" in line]
+    assert "JOBDIR" in line
+    assert not (tmp_path / "job").exists()
+
+
+def test_another_list_or_other_options(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    server, urls, other = serve("menu"), tmp_path / "keys.txt", tmp_path / "other.txt"
+    pages = key_pages(server)
+    urls.write_text("\n".join(pages[:2]) + "\n")
+    other.write_text(pages[2] + "\n")
+    assert crawl_list(tmp_path, urls, settings={}).code == 0
+    asked, before = len(server.log), answers(tmp_path)
+    for given in ((urls, "-an=4"), (other,), (urls, f"-atexts={tmp_path / 't.jl'}")):
+        done = crawl_list(tmp_path, *given, settings={})
+        assert done.code == 2, done.log
+        assert len([line for line in done.log.splitlines() if "error: JOBDIR: " in line]) == 1
+        assert "Traceback" not in done.log
+    assert (len(server.log), answers(tmp_path)) == (asked, before)
+    # A list may grow, but what was searched stays.
+    urls.write_text("\n".join(pages) + "\n")
+    assert crawl_list(tmp_path, urls, settings={}).code == 0
+    assert sorted(row["line"] for row in rows(tmp_path / "s.jl")) == [1, 2, 3, 4]
+    urls.write_text("\n".join(pages[::-1]) + "\n")
+    done = crawl_list(tmp_path, urls, settings={})
+    assert done.code == 1
+    assert "line 1" in done.log
+    assert "Traceback" not in done.log
+
+
+@pytest.mark.parametrize("case", ["damaged", "a file", "a feed is gone", "in use"])
+def test_a_journal_that_cannot_be_used(
+    tmp_path: Path, serve: Callable[..., FixtureServer], case: str
+) -> None:
+    server, urls = serve("menu"), tmp_path / "keys.txt"
+    urls.write_text(key_pages(server)[0])
+    job = tmp_path / "job"
+    if case == "a file":
+        job.write_text("")
+    elif case == "damaged":
+        job.mkdir()
+        (job / "tplspider.sqlite").write_bytes(random.Random(0).randbytes(5000))
+    elif case == "a feed is gone":
+        assert crawl_list(tmp_path, urls, settings={}).code == 0
+        (tmp_path / "out.jl").unlink()
+    asked = len(server.log)
+    if case == "in use":
+        journal = Journal(job)
+    done = crawl_list(tmp_path, urls, settings={})
+    if case == "in use":
+        journal.close()
+        assert crawl_list(tmp_path, urls, settings={}).code == 0
+    else:
+        assert len(server.log) == asked
+    assert done.code == 2
+    (line,) = [line for line in done.log.splitlines() if "error:" in line]
+    assert "JOBDIR" in line
+    assert "Traceback" not in done.log
+
+
+def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+    server = serve("menu")
+    for asked in (8, 0):
+        server.log.clear()
+        done = run_scrapy(
+            *("crawl", "template_candidates", f"-aurl={key_pages(server)[0]}"),
+            f"-O{tmp_path / 'out.jl'}",
+            folder=tmp_path,
+            settings={"JOBDIR": str(tmp_path / "job")},
+        )
+        assert done.code == 0, done.log
+        assert len(rows(tmp_path / "out.jl")) == 3
+        assert len(server.pages_asked) == asked
+
+
+def test_the_exit_status_is_that_of_the_whole_list(
+    tmp_path: Path, serve: Callable[..., FixtureServer]
+) -> None:
+    urls = tmp_path / "keys.txt"
+    urls.write_text(f"{key_pages(serve('menu'))[0]}\nftp://x/\n")
+    for _ in range(2):
+        assert crawl_list(tmp_path, urls, settings={}).code == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("many", [True, False])
+def test_feeds_are_valid_whenever_a_signal_comes(
+    tmp_path: Path,
+    serve: Callable[..., FixtureServer],
+    sent: signal.Signals,
+    many: bool,  # noqa: FBT001
+) -> None:
+    server, urls = serve("menu"), tmp_path / "keys.txt"
+    urls.write_text("\n".join(key_pages(server)))
+    keys = f"-aurls={urls}" if many else f"-aurl={key_pages(server)[0]}"
+    feeds = [tmp_path / name for name in ("out.json", "out.csv", "out.xml")]
+    given = [
+        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", keys),
+        *(f"-asummary={tmp_path / 's.json'}", *(f"-O{path}" for path in feeds)),
+        *(f"-s{name}={value}" for name, value in {**SETTINGS, "DOWNLOAD_DELAY": "0.1"}.items()),
+        *("-sDOWNLOAD_TIMEOUT=3", "-sLOG_LEVEL=INFO"),
+    ]
+    seen = 0
+    for moment in (0, 0.15, 0.3, 0.5):
+        for path in (*feeds, tmp_path / "s.json"):
+            path.unlink(missing_ok=True)
+        with start(given) as process:
+            assert process.stderr
+            for line in process.stderr:
+                if "Spider opened" in line:
+                    break
+            time.sleep(moment)
+            process.send_signal(sent)
+            log = process.stderr.read()
+        assert "Traceback" not in log
+        if not feeds[0].exists():  # before Scrapy was ready
+            assert process.returncode == 1, log
+            continue
+        assert process.returncode in (0, 1), log
+        seen += 1
+        counts = {len(read(path)) for path in feeds}
+        assert len(counts) == 1, log
+        summaries = read(tmp_path / "s.json")
+        assert sum(row["cs_size"] for row in summaries) == counts.pop()
+        if not many:
+            assert len(summaries) == 1
+    assert seen
