@@ -67,9 +67,9 @@ def differences(ours: SiteSource, theirs: SiteSource, url: str, strategy: str) -
     assert one.summary is not None
     assert other.summary is not None
     told = []
-    for name in ("members", "loads", "complete", "key_outcome"):
+    for name in ("candidates", "loads", "complete", "key_outcome"):
         values = [getattr(each.summary, name) for each in (one, other)]
-        if name == "members":
+        if name == "candidates":
             values = [[identity(member) for member in each] for each in values]
         if values[0] != values[1]:
             told.append(f"{name}: archive {values[0]!r}, folder {values[1]!r}")

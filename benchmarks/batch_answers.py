@@ -38,7 +38,7 @@ def by_itself(summary: Mapping[str, Any]) -> Row:
 
 def in_memory(row: Mapping[str, Any]) -> Row:
     """The summary of a search among the same pages, without a crawl."""
-    given = {name: value for name, value in row.items() if name not in ("id", "url")}
+    given = {name[4:]: value for name, value in row.items() if name.startswith("tpl_")}
     session = search_pages(MadeUpSource(), row["url"], SearchOptions(**given))
     assert session.summary
     found: Row = json.loads(json.dumps(asdict(session.summary)))

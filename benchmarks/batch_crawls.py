@@ -57,7 +57,9 @@ def batch_command(keys: Path, folder: Path, settings: Mapping[str, object]) -> l
 
 def single_command(row: Mapping[str, object], folder: Path) -> list[str]:
     """A crawl of one key page, as a shell loop has them."""
-    given = [f"-a{name}={value}" for name, value in row.items() if name != "id"]
+    given = [
+        f"-a{name.removeprefix('tpl_')}={value}" for name, value in row.items() if name != "id"
+    ]
     return [*_crawl(folder, {}), *given]
 
 

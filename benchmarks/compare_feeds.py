@@ -6,8 +6,9 @@
 Each runs in an environment of its own, made from its requirements and kept; both ask the same
 servers, on loopback. Exits with 1 when something differs, and says which rows do, and in which
 columns. ``--ignore`` takes columns out of the rows of both, and stats; or an output, such as
-``log``. Times are not compared, nor is what depends on the order of arrival, where several requests
-are in flight.
+``log``. ``--rename`` is for what NEW calls otherwise: arguments, settings, commands; columns of
+lists (``column:n=tpl_n``) and of rows (``row:members=candidates``). Times are not compared, nor is
+what depends on the order of arrival, where several requests are in flight.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks.compared_archives import archive_part, strip_part, warc_part
 from benchmarks.compared_crawls import crawls_part, demo_part
 from benchmarks.compared_lists import list_part, templates_part
 from benchmarks.compared_projects import fields_part
-from benchmarks.compared_rows import differences
+from benchmarks.compared_rows import differences, with_columns_renamed
 
 if TYPE_CHECKING:
     from benchmarks.compared_commands import Case
@@ -54,7 +55,8 @@ def compare_part(
 
     def pair(case: Case) -> list[str]:
         ignored = {*options.ignore, *case.ignored}
-        return [*differences(case.run(old), case.run(new), ignored, ordered=case.ordered)]
+        before = with_columns_renamed(case.run(old), new.renames)
+        return [*differences(before, case.run(new), ignored, ordered=case.ordered)]
 
     differing = 0
     with ExitStack() as stack, ThreadPoolExecutor(options.jobs) as threads:

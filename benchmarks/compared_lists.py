@@ -39,8 +39,8 @@ def key_lines(server: ManySites) -> list[Line]:
     lines = server.key_pages(KEYS, SITES)
     for place, line in enumerate(lines):
         line["topic"] = TOPICS[place % len(TOPICS)]
-    lines[10]["max_loads"] = 2
-    lines[20]["n"] = "many"
+    lines[10]["tpl_max_loads"] = 2
+    lines[20]["tpl_n"] = "many"
     odd = ["not an address", "", lines[5]["url"], f"{lines[6]['url']}#part", server.url("moved-3")]
     odd += [server.url("swap-4"), server.url("site-5", "/private/terms.html")]
     return [*lines, *({"id": f"odd-{place}", "url": url} for place, url in enumerate(odd))]
@@ -58,7 +58,11 @@ def template_lines(server: ManySites) -> list[Line]:
 def write_list(file: Path, lines: Iterable[Line], checkout: Checkout) -> None:
     """A list in CSV; its options have the names that the checkout has for them."""
     lines = [*lines]
-    columns = {name: checkout.renamed(name) if name in OPTIONS else name for name in _names(lines)}
+    bare = {name: name.removeprefix("tpl_") for name in _names(lines)}
+    columns = {
+        name: checkout.renames.get(f"column:{each}", each) if each in OPTIONS else name
+        for name, each in bare.items()
+    }
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(columns.values())

@@ -16,7 +16,7 @@ from lxml import etree
 from benchmarks.feed_fields import without_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     Written = dict[str, bytes]
     Row = dict[str, Any]
@@ -87,6 +87,27 @@ def row_differences(old: list[Row], new: list[Row], ignored: Collection[str]) ->
                 if one.get(name, _NONE) != other.get(name, _NONE):
                     before, after = clipped(one.get(name, _NONE), other.get(name, _NONE))
                     yield f"{title}: {name}: {before} → {after}"
+
+
+def with_columns_renamed(written: Written, renames: Mapping[str, str]) -> Written:
+    r"""Feeds in which the columns have the names that another checkout gives them (row:OLD=NEW).
+
+    >>> with_columns_renamed({"a.csv": b"x,y\n1,x\n"}, {"row:x": "z"})
+    {'a.csv': b'z,y\n1,x\n'}
+    """
+    found = dict(written)
+    for old, new in renames.items():
+        if not old.startswith("row:"):
+            continue
+        before, after = old.removeprefix("row:").encode(), new.encode()
+        for name, data in found.items():
+            if name.endswith(".csv"):
+                head, line, rest = data.partition(b"\n")
+                found[name] = re.sub(rb"\b%s\b" % before, after, head) + line + rest
+            else:
+                renamed = data.replace(b'"%s": ' % before, b'"%s": ' % after)
+                found[name] = re.sub(rb"(</?)%s>" % before, rb"\1%s>" % after, renamed)
+    return found
 
 
 class _Nothing:

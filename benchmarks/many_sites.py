@@ -181,7 +181,9 @@ class Benchmark:
         """Quick sites alone, and among some that are slow, in turns."""
         quick = self.server.key_pages(self.options.sites, self.options.sites, self.options.seed)
         kinds = ("hang", "late", "delay")
-        slow = [{"id": kind, "url": self.server.url(f"{kind}-1"), "max_loads": 3} for kind in kinds]
+        slow = [
+            {"id": kind, "url": self.server.url(f"{kind}-1"), "tpl_max_loads": 3} for kind in kinds
+        ]
         lists = {"alone": quick, "among slow ones": [*quick[:5], *slow, *quick[5:]]}
         times: dict[str, list[float]] = {name: [] for name in lists}
         for turn in range(self.options.turns):

@@ -88,7 +88,8 @@ def spider_answer(server: SiteServer, key_url: str, size: int) -> dict[str, Any]
             folder=Path(folder),
             settings=SETTINGS,
         )
-        answer = {name: crawl.summary[name] for name in NAMES}
+        told = {**crawl.summary, "members": crawl.summary["candidates"]}
+        answer = {name: told[name] for name in NAMES}
         answer["explored"] = [{name: row[name] for name in ROW} for row in answer["explored"]]
         members = [(candidate["rank"], candidate["url"]) for candidate in crawl.candidates]
     return answer | {"candidates": members, "asked": server.log[:], "errors": crawl.log}
