@@ -52,6 +52,10 @@ def test_rows_are_short() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_costs_grow_with_the_page(kind: str, strategy: str) -> None:
     small, large = KINDS[kind](2_000), KINDS[kind](4_000)
-    assert best_time(lambda: opened(large, strategy)) < 3 * best_time(
-        lambda: opened(small, strategy)
-    )
+
+    def is_linear() -> bool:
+        times = [best_time(lambda page=page: opened(page, strategy)) for page in (small, large)]
+        return times[1] < 3 * times[0]
+
+    # What is quadratic takes four times as long whenever it is measured; a busy machine does not.
+    assert any(is_linear() for _ in range(3))
