@@ -42,7 +42,9 @@ class PageShelf:
         size = len(page.packed)
         if self.in_memory + size > self._most:
             try:
-                row = self._file.add("INSERT INTO pages (packed) VALUES (?)", page.packed)
+                ((row,),) = self._file.run(
+                    "INSERT INTO pages (packed) VALUES (?) RETURNING id", page.packed
+                )
             except SideFileError as error:
                 if not self._told:
                     self._told = True
