@@ -264,8 +264,8 @@ class Pool:
 class Signs:
     """What tells how near a page is to others: its place, where its links lead, its sentences.
 
-    Of links and sentences there are checksums. Sentences are long lines that are not links, with
-    the number of their letters.
+    Of links and sentences there are checksums, the same in every process. Sentences are long lines
+    that are not links, with the number of their letters.
     """
 
     identity: str
@@ -301,18 +301,13 @@ def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
         if target and tag in _LINKS
     }
     targets.add(page.url)
+    links = frozenset([crc32(target.encode("utf-8", "surrogatepass")) for target in targets])
     sentences = {
-        _checksum(line.text): line.letters
+        crc32(line.text.encode("utf-8", "surrogatepass")): line.letters
         for line in lines
         if line.letters >= SENTENCE and not line.link
     }
-    return Signs(identity, path_segments(identity), frozenset(map(_checksum, targets)), sentences)
-
-
-def _checksum(text: str) -> int:
-    """A number for a text, the same in every process."""
-    data = text.encode("utf-8", "surrogatepass")
-    return len(data) << 32 | crc32(data)
+    return Signs(identity, path_segments(identity), links, sentences)
 
 
 def read_signs(page: ComparedPage) -> Signs:

@@ -246,7 +246,7 @@ class _Site:
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
     ) -> list[PooledPage]:
         """The pages of the pool, the nearest to a page first."""
-        same = next((each for each in pool if each == page), None)
+        same = next((one for one in pool if one.place == page.place and one == page), None)
         if same is not None and same.packed_signs is None:
             same.packed_signs = signs.packed()
         if pool != self._pool:
