@@ -114,7 +114,7 @@ def _partitions(
     They are kept in files: if a worker is lost, a task that still runs is not started again because
     its input has to be made anew.
     """
-    rows, count, by = _rows(keys, options), 0, "host"
+    rows, count, by = line_rows(keys, options), 0, "host"
     path = f"{output.work}/lines"
     while chunk := list(islice(rows, _CHUNK)):
         count += len(chunk)
@@ -128,7 +128,8 @@ def _partitions(
     return lines.select("number", "line", "answer").checkpoint()
 
 
-def _rows(keys: KeyList, options: SearchOptions) -> Iterator[dict[str, Any]]:
+def line_rows(keys: KeyList, options: SearchOptions) -> Iterator[dict[str, Any]]:
+    """The lines of a list as rows for Spark, each with what it may be grouped by."""
     for line in keys:
         row = {"number": line.number, "host": "", "domain": "", "scope": ""}
         if line.fault:
