@@ -35,10 +35,15 @@ class JobError(Exception):
     """The job cannot begin; it says why."""
 
 
-def job_parser(name: str, description: str) -> ArgumentParser:
-    """A parser with the arguments of all jobs, but for the input."""
+def job_parser(name: str, description: str, *, archives: bool = False) -> ArgumentParser:
+    """A parser with the arguments of all jobs, or of all that read *archives*."""
     parser = ArgumentParser(prog=name, description=description)
     add = parser.add_argument
+    if archives:
+        add("manifest", help="a text file with the names of WARC files, one a line")
+        add("--input_base", default="", metavar="DIR", help="the folder of relative names")
+        add("--index", metavar="FILE", help="where the index is, or is made (default: in OUTPUT)")
+        add("--num_input_partitions", type=int, default=400, help="tasks that read WARC files")
     add("output", help="a folder that does not exist yet; all workers must be able to write there")
     add("--output_format", choices=("parquet", "json"), default="parquet", help="json: JSON lines")
     add("--output_compression", default="gzip", help="as Spark's writers name it (default gzip)")
