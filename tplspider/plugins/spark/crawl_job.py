@@ -46,6 +46,7 @@ from tplspider.web.addresses import registered_domain
 from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
@@ -68,57 +69,77 @@ _PER_TASK = 500  # lines: a task that is lost is done again from its beginning
 _STARTS = 3  # of one crawl, if its process is killed
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a job is to search for, checked."""
+
+    keys: KeyList
+    options: SearchOptions
+    names: tuple[str, ...]  # of the tables
+    words: tuple[str, ...]  # for ``scrapy crawl``
+
+
 def main(given: list[str] | None = None) -> int:
     """Run the job, and give its exit status."""
     parser = job_parser("crawl_job.py", "Search from the key pages of a list, on the live web.")
+    add_search_arguments(parser)
+    options = parser.parse_args(given)
+    try:
+        wanted = check(options)
+        spark = start("tplspider crawl")
+        output = Output(spark, options)
+    except (ValueError, JobError) as error:
+        parser.error(str(error))
+    search(spark, output, wanted, options.num_partitions)
+    return 0
+
+
+def add_search_arguments(parser: ArgumentParser) -> None:
+    """The arguments of jobs that search."""
     add = parser.add_argument
     add("--keys", required=True, metavar="LIST", help="the list, on the machine of the driver")
     add("-a", dest="spargs", action="append", default=[], metavar="NAME=VALUE", help="argument")
     add("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="setting")
     add("--texts", action="store_true", help="the text of each key page, too")
-    options = parser.parse_args(given)
-    try:
-        arguments = arglist_to_dict(options.spargs)
-        if wrong := [name for name in _OUTPUTS if name in arguments]:
-            parser.error(f"-a {wrong[0]}: the job says this itself")
-        settings = Settings()
-        settings.setmodule(_PROFILE, priority="project")
-        settings.setdict(arglist_to_dict(options.settings), priority="cmdline")
-        given_arguments = {**arguments, "urls": options.keys}
-        TemplateCandidatesSpider.check(given_arguments, settings)
-        checked = Arguments.of(given_arguments)
-        keys = KeyList(options.keys, checked.column)
-    except ValueError as error:
-        parser.error(str(error))
-    words = [f"-a{word}" for word in options.spargs] + [f"-s{word}" for word in options.settings]
-    task = CrawlTask(tuple(words), keys.column, texts=options.texts)
-    try:
-        spark = start("tplspider crawl")
-        output = Output(spark, options)
-    except JobError as error:
-        parser.error(str(error))
-    lines = _partitions(spark, output, keys, checked.options, options.num_partitions)
-    names = (CANDIDATES, SUMMARIES, *([TEXTS] if options.texts else []))
-    columns = {name: ddl_of(ITEMS[name]) for name in names}
+
+
+def check(given: Namespace) -> Wanted:
+    """Check the arguments as ``scrapy crawl`` does; ValueError if they are wrong."""
+    arguments = arglist_to_dict(given.spargs)
+    if wrong := [name for name in _OUTPUTS if name in arguments]:
+        raise ValueError(f"-a {wrong[0]}: the job says this itself")
+    settings = Settings()
+    settings.setmodule(_PROFILE, priority="project")
+    settings.setdict(arglist_to_dict(given.settings), priority="cmdline")
+    arguments["urls"] = given.keys
+    TemplateCandidatesSpider.check(arguments, settings)
+    checked = Arguments.of(arguments)
+    words = [f"-a{word}" for word in given.spargs] + [f"-s{word}" for word in given.settings]
+    names = (CANDIDATES, SUMMARIES, *([TEXTS] if given.texts else []))
+    return Wanted(KeyList(given.keys, checked.column), checked.options, names, tuple(words))
+
+
+def search(spark: SparkSession, output: Output, wanted: Wanted, number: int) -> None:
+    """Search from all key pages, in *number* tasks, and write the tables."""
+    task = CrawlTask(wanted.words, wanted.keys.column, wanted.names)
+    lines = _partitions(spark, output, wanted, number)
+    columns = {name: ddl_of(ITEMS[name]) for name in wanted.names}
     tables = output.write(lines.mapInArrow(task.batches, ROWS_DDL), columns)
     tell_outcomes(tables[SUMMARIES])
     output.clean()
-    return 0
 
 
-def _partitions(
-    spark: SparkSession, output: Output, keys: KeyList, options: SearchOptions, number: int
-) -> DataFrame:
+def _partitions(spark: SparkSession, output: Output, wanted: Wanted, number: int) -> DataFrame:
     """The lines, all those of a host, or of a registered domain, in one partition.
 
     They are kept in files: if a worker is lost, a task that still runs is not started again because
     its input has to be made anew.
     """
-    rows, count, by = line_rows(keys, options), 0, "host"
+    rows, count, by = line_rows(wanted.keys, wanted.options), 0, "host"
     path = f"{output.work}/lines"
     while chunk := list(islice(rows, _CHUNK)):
         count += len(chunk)
-        if any(row.pop("scope") == "domain" for row in chunk):
+        if any(row["scope"] == "domain" for row in chunk):
             by = "domain"
         table = pa.Table.from_pylist(chunk, schema=_LINES)
         spark.createDataFrame(table).write.mode("append").parquet(path)
@@ -155,7 +176,7 @@ class CrawlTask:
 
     words: tuple[str, ...]  # of ``scrapy crawl``
     column: str
-    texts: bool
+    names: tuple[str, ...]  # of the tables
 
     def batches(self, lines: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What Spark is given."""
@@ -186,7 +207,7 @@ class CrawlTask:
             f"-sJOBDIR={folder}/job",
         ]
         words += ["-O", str(folder / f"{CANDIDATES}.jl"), f"-asummary={folder / SUMMARIES}.jl"]
-        words += [f"-atexts={folder / TEXTS}.jl"] if self.texts else []
+        words += [f"-atexts={folder / TEXTS}.jl"] if TEXTS in self.names else []
         command = [sys.executable, "-m", "tplspider.plugins.spark.child", str(os.getpid())]
         command += ["crawl", TemplateCandidatesSpider.name, "-sLOG_LEVEL=WARNING"]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -208,7 +229,7 @@ class CrawlTask:
 
     def _results(self, folder: Path, numbers: list[int], why: str) -> Iterator[tuple[str, str]]:
         left = dict.fromkeys(numbers)
-        for table in (CANDIDATES, SUMMARIES, *([TEXTS] if self.texts else [])):
+        for table in self.names:
             with (folder / f"{table}.jl").open(encoding="utf-8") as file:
                 for text in file:
                     if table != SUMMARIES:
