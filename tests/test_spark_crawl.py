@@ -174,7 +174,9 @@ def test_lines_that_a_crawl_leaves_over_have_rows(sites: ManySites) -> None:
         for number, row in enumerate(sites.key_pages(40, 40), start=7)
     ]
     words = [f"-s{name}={value}" for name, value in QUICK.items()]
-    task = CrawlTask((*words, "-sCLOSESPIDER_ITEMCOUNT=1"), "url", ("candidates", "summaries"))
+    words.append("-sCLOSESPIDER_ITEMCOUNT=1")
+    command = ("crawl", "template_candidates", "-aurls=")
+    task = CrawlTask(command, tuple(words), "url", ("candidates", "summaries"))
     found = list(task.batches(iter([pa.RecordBatch.from_pylist(lines)])))
     rows = [row for batch in found for row in batch.to_pylist() if row["table"] == "summaries"]
     summaries = [json.loads(row["row"]) for row in rows]

@@ -76,7 +76,7 @@ class Wanted:
     keys: KeyList
     options: SearchOptions
     names: tuple[str, ...]  # of the tables
-    words: tuple[str, ...]  # for ``scrapy crawl``
+    words: tuple[str, ...]  # arguments and settings, as a command takes them
 
 
 def main(given: list[str] | None = None) -> int:
@@ -90,7 +90,8 @@ def main(given: list[str] | None = None) -> int:
         output = Output(spark, options)
     except (ValueError, JobError) as error:
         parser.error(str(error))
-    search(spark, output, wanted, options.num_partitions)
+    command = ("crawl", TemplateCandidatesSpider.name, "-aurls=")
+    search(spark, output, wanted, command, options.num_partitions)
     return 0
 
 
@@ -119,9 +120,11 @@ def check(given: Namespace) -> Wanted:
     return Wanted(KeyList(given.keys, checked.column), checked.options, names, tuple(words))
 
 
-def search(spark: SparkSession, output: Output, wanted: Wanted, number: int) -> None:
-    """Search from all key pages, in *number* tasks, and write the tables."""
-    task = CrawlTask(wanted.words, wanted.keys.column, wanted.names)
+def search(
+    spark: SparkSession, output: Output, wanted: Wanted, command: tuple[str, ...], number: int
+) -> None:
+    """Search from all key pages in *number* tasks, each by a *command*, and write the tables."""
+    task = CrawlTask(command, wanted.words, wanted.keys.column, wanted.names)
     lines = _partitions(spark, output, wanted, number)
     columns = {name: ddl_of(ITEMS[name]) for name in wanted.names}
     tables = output.write(lines.mapInArrow(task.batches, ROWS_DDL), columns)
@@ -174,7 +177,8 @@ def _answer(line: KeyLine, outcome: str, why: str) -> str:
 class CrawlTask:
     """Crawls a partition in a child process, in a temporary folder."""
 
-    words: tuple[str, ...]  # of ``scrapy crawl``
+    command: tuple[str, ...]  # of scrapy, with the option that names the list
+    words: tuple[str, ...]
     column: str
     names: tuple[str, ...]  # of the tables
 
@@ -201,28 +205,25 @@ class CrawlTask:
 
         The crawl has a JOBDIR: if its process is killed, perhaps for want of memory, it goes on.
         """
-        words = [
-            f"-aurls={folder / 'list.jl'}",
-            f"-acolumn={self.column}",
-            f"-sJOBDIR={folder}/job",
-        ]
-        words += ["-O", str(folder / f"{CANDIDATES}.jl"), f"-asummary={folder / SUMMARIES}.jl"]
-        words += [f"-atexts={folder / TEXTS}.jl"] if TEXTS in self.names else []
         command = [sys.executable, "-m", "tplspider.plugins.spark.child", str(os.getpid())]
-        command += ["crawl", TemplateCandidatesSpider.name, "-sLOG_LEVEL=WARNING"]
+        command += [*self.command[:-1], f"{self.command[-1]}{folder}/list.jl"]
+        command += ["-sLOG_LEVEL=WARNING", *self.words, f"-acolumn={self.column}"]
+        command += [f"-sJOBDIR={folder}/job", "-O", f"{folder}/{CANDIDATES}.jl"]
+        command += [f"-asummary={folder}/{SUMMARIES}.jl"]
+        command += [f"-atexts={folder}/{TEXTS}.jl"] if TEXTS in self.names else []
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         env["SCRAPY_SETTINGS_MODULE"] = _PROFILE
         for _ in range(_STARTS):
             none = subprocess.DEVNULL
             process = subprocess.Popen(  # noqa: S603 - ourselves
-                [*command, *self.words, *words], cwd=folder, env=env, stdin=none, stdout=none
+                command, cwd=folder, env=env, stdin=none, stdout=none
             )
             try:
                 status = process.wait()
             finally:
                 process.kill()
             if status == WRONG_USE:
-                raise RuntimeError("scrapy crawl refuses to start here: see the log of the worker")
+                raise RuntimeError("scrapy refuses to start here: see the log of the worker")
             if _count(folder / f"{SUMMARIES}.jl") == count:
                 return ""
         return f"the crawl ended too early, with status {status}"

@@ -6,7 +6,6 @@ Each task searches from some key pages, as a crawl whose pages come from WARC fi
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from tplspider.plugins.spark.captures import open_captures, read_manifest
 from tplspider.plugins.spark.crawl_job import add_search_arguments, check, search
@@ -26,8 +25,8 @@ def main(given: list[str] | None = None) -> int:
         captures = open_captures(spark, output, options, files)
     except (ValueError, JobError) as error:
         parser.error(str(error))
-    words = (f"-s{name}={value}" for name, value in captures.settings.items())
-    search(spark, output, replace(wanted, words=(*wanted.words, *words)), options.num_partitions)
+    command = ("archive", *captures.files, "--index", captures.index, "-i")
+    search(spark, output, wanted, command, options.num_partitions)
     return 0
 
 
