@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 EXTRACTOR = "tplspider.template.extract.extract_template"
 # Settings of ours that other parts of the package read.
-OTHER_SETTINGS = ("FIELDS", "HELD_ITEMS", "HELD_MB", "HELD_SECONDS", "POOL_DIR", "POOL_MB")
+OTHER_SETTINGS = (
+    *("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL"),
+    *("FIELDS", "HELD_ITEMS", "HELD_MB", "HELD_SECONDS", "POOL_DIR", "POOL_MB"),
+)
 
 # Schemes without a host: a word before a colon may be one, or a user name, or a host.
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
