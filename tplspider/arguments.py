@@ -36,6 +36,8 @@ EXTRACTOR = "tplspider.template.extract.extract_template"
 # What the fields of items may be filled with: the rest belongs to a search, or to its report.
 _OF_SEARCHES = ("key_url", "key_html", "method", "search_id", "requested_url")
 FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]
+# Settings of ours that other parts of the package read.
+OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL")
 
 # Schemes without a host: a word before a colon may be one, or a user name, or a host.
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
@@ -287,12 +289,13 @@ class Config:
     def of(cls, settings: BaseSettings) -> Self:
         """Read and check the settings; ValueError if one is wrong or unknown."""
         known = {f"TPLSPIDER_{each.name.upper()}": each.name for each in fields(cls)}
+        others = [f"TPLSPIDER_{name}" for name in OTHER_SETTINGS]
         values = {}
         for name in map(str, settings):
             if name in known and settings.get(name) is not None:
                 values[known[name]] = settings.get(name)
-            elif name.startswith("TPLSPIDER_") and name not in known:
-                raise ValueError(f"unknown setting {name}{_guess(name, known)}")
+            elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
+                raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
         return cls(**parsed(cls, values, "TPLSPIDER_{}"))
 
 

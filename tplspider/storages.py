@@ -75,6 +75,10 @@ class PageStorage:
         """What is stored for a request."""
         return self.source.load(request.url)
 
+    def is_absent(self, url: str) -> bool:
+        """Whether nothing is stored of an address: in a search, it costs no load."""
+        return self.source.is_absent(url)
+
     def store_response(self, spider: Spider, request: Request, response: Response) -> None:
         """Nothing is stored."""
 
