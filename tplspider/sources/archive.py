@@ -314,6 +314,32 @@ def _add_originals(connection: sqlite3.Connection, folder: Path) -> None:
             connection.execute("UPDATE files SET named = 1 WHERE number = ?", (number,))
 
 
+def merge_indexes(parts: Iterable[Path], where: Path) -> None:
+    """Make one index of several in its folder, each of other files."""
+    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
+    os.close(number)
+    with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
+        connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
+        for part in parts:
+            connection.execute("ATTACH ? AS part", (str(part),))
+            connection.executescript(
+                """INSERT INTO files (path, size, changed, records, faults, nameless, named)
+                SELECT path, size, changed, records, faults, nameless, 0 FROM part.files;
+                INSERT OR IGNORE INTO sites (name) SELECT name FROM part.sites;
+                INSERT INTO temp.added
+                SELECT key, kind, date, f.number, offset, inner, s.number, search
+                FROM part.captures c JOIN part.files pf ON pf.number = c.file
+                JOIN main.files f ON f.path = pf.path JOIN part.sites ps ON ps.number = c.site
+                JOIN main.sites s ON s.name = ps.name;"""
+            )
+            connection.execute("DETACH part")
+        connection.execute(_MERGE)
+        _add_originals(connection, where.parent)
+    Path(name).chmod(0o644)
+    Path(name).replace(where)
+
+
 # Pages.
 
 
