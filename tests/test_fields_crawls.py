@@ -21,7 +21,7 @@ from tests.support.field_sites import (
     site_routes,
     sites_argument,
 )
-from tplspider.old.crawl.fields.field_settings import CHOICES
+from tplspider.arguments import FIELD_CONTENTS as CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

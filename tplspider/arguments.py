@@ -6,8 +6,11 @@ value, which may hold a password.
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
@@ -17,23 +20,24 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.items import PageTemplate
 from tplspider.search.cliques import MAX_SEARCH_NODES
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Self
 
     from scrapy.settings import BaseSettings
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 EXTRACTOR = "tplspider.template.extract.extract_template"
-# Settings of ours that other parts of the package read.
-OTHER_SETTINGS = (
-    *("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL"),
-    *("FIELDS", "HELD_ITEMS", "HELD_MB", "HELD_SECONDS", "POOL_DIR", "POOL_MB"),
-)
+# Settings that storages read.
+OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL")
+# What the fields of items may be filled with: the rest belongs to a search, or to its report.
+_OF_SEARCHES = ("key_url", "key_html", "method", "search_id", "requested_url")
+FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]
 
 # Schemes without a host: a word before a colon may be one, or a user name, or a host.
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
@@ -138,12 +142,32 @@ def extractor(value: object) -> str:
     return extractor_name(value)  # type: ignore[arg-type]  # a string or a function
 
 
+def item_fields(value: object) -> tuple[tuple[str, str], ...]:
+    """A parser of the fields of items and what goes in: a mapping, or one in JSON."""
+    given = value
+    with suppress(ValueError):
+        given = json.loads(value or "{}") if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        raise ValueError('expected item fields and what goes in, {"text": "main_text"}')  # noqa: TRY004 - as all parsers
+    for name, content in given.items():
+        if not name or not isinstance(name, str):
+            raise ValueError("expected the name of an item field before each colon")
+        if content not in FIELD_CONTENTS:
+            raise ValueError(f"expected for {name:.60}: one of {', '.join(FIELD_CONTENTS)}")
+    if any(content.endswith("_markdown") for content in given.values()):
+        from tplspider.template.markdown import check_markdown  # imported lazily: an extra
+
+        check_markdown()
+    return tuple(given.items())
+
+
 def _shown_url(value: object) -> str:
     """A parser of the key page: its password is not kept."""
     return without_credentials(str(value or "").strip())
 
 
-def _field(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
+def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
+    """A field of a model of arguments or settings."""
     return field(default=default, metadata={"parse": parse, "help": help_text})
 
 
@@ -151,29 +175,29 @@ def _field(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
 class Arguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
-    url: str = _field("", _shown_url, "the key page; https is assumed where no scheme is given")
-    urls: str = _field("", str, "a list of key pages: a file, or - for standard input")
-    column: str = _field("", str, "the column of the list that has the addresses (default: url)")
-    n: int = _field(3, whole_number(1), "how many pages to find")
-    strategy: str = _field(
+    url: str = option("", _shown_url, "the key page; https is assumed where no scheme is given")
+    urls: str = option("", str, "a list of key pages: a file, or - for standard input")
+    column: str = option("", str, "the column of the list that has the addresses (default: url)")
+    n: int = option(3, whole_number(1), "how many pages to find")
+    strategy: str = option(
         "paper",
         strategy,
         f"the order in which links are tried: {', '.join(STRATEGIES)}, or package.module:function",
     )
-    scope: str = _field("host", one_of(*SCOPES), "what belongs to the site: host or domain")
-    max_loads: int = _field(100, whole_number(0), "stop after so many page loads; 0 for no limit")
-    max_seconds: float = _field(0, seconds, "stop after so many seconds; 0 for no limit")
-    max_refusals: int = _field(
+    scope: str = option("host", one_of(*SCOPES), "what belongs to the site: host or domain")
+    max_loads: int = option(100, whole_number(0), "stop after so many page loads; 0 for no limit")
+    max_seconds: float = option(0, seconds, "stop after so many seconds; 0 for no limit")
+    max_refusals: int = option(
         10, whole_number(0), "stop when so many links in a row are refused; 0 for no limit"
     )
-    witness: int = _field(
+    witness: int = option(
         1, lambda value: int(one_of("0", "1")(value)), "load one more page for the text if needed"
     )
-    summary: str = _field("", feed_file, "a file for the summary of each search")
-    texts: str = _field("", feed_file, "a file for the text of each key page")
-    save_html: str = _field("", str, "a folder for the pages as they were loaded")
-    report: str = _field("", not_empty("a file or a folder"), "a report: file.html, or a folder")
-    warc: str = _field("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
+    summary: str = option("", feed_file, "a file for the summary of each search")
+    texts: str = option("", feed_file, "a file for the text of each key page")
+    save_html: str = option("", str, "a folder for the pages as they were loaded")
+    report: str = option("", not_empty("a file or a folder"), "a report: file.html, or a folder")
+    warc: str = option("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Self:
@@ -197,7 +221,7 @@ class Arguments:
             raise ValueError("url: this is a file; give a list of key pages with -a urls=FILE")
         if values.get("column") and not urls:
             raise ValueError("column is for a list of key pages (-a urls=FILE)")
-        found = cls(**_parsed(cls, values))
+        found = cls(**parsed(cls, values))
         if url:
             key_address(url)
         return found
@@ -216,36 +240,50 @@ OPTIONS = tuple(each.name for each in fields(SearchOptions))
 class Config:
     """Our settings: each is the field's name in capitals, after ``TPLSPIDER_``."""
 
-    allow_private: bool = _field(
+    allow_private: bool = option(
         True, boolean, "whether key pages, and where these lead, may be at private addresses"
     )
-    browser_wait: float = _field(
+    browser_wait: float = option(
         5,
         seconds_above_zero,
         "how long the browser profile waits for the scripts of a page, in seconds",
     )
-    confine: bool = _field(
+    confine: bool = option(
         False, boolean, "whether arguments may name files in TPLSPIDER_FEEDS_DIR alone"
     )
-    contact: str = _field("", str, "where site owners can reach you; part of the user agent")
-    extract_mb: int = _field(2000, whole_number(1), "memory for the text of one page, in MB")
-    extract_seconds: float = _field(
+    contact: str = option("", str, "where site owners can reach you; part of the user agent")
+    extract_mb: int = option(2000, whole_number(1), "memory for the text of one page, in MB")
+    extract_seconds: float = option(
         120, seconds_above_zero, "time for the text of one page, in seconds"
     )
-    extract_workers: int = _field(1, whole_number(1), "processes that make texts")
-    extractor: str = _field(EXTRACTOR, extractor, "the function that makes the text of a page")
-    fail: str = _field(
+    extract_workers: int = option(1, whole_number(1), "processes that make texts")
+    extractor: str = option(EXTRACTOR, extractor, "the function that makes the text of a page")
+    fail: str = option(
         "", one_of("", "unusable", "incomplete"), "which answers make the exit status 3"
     )
-    feeds_dir: str = _field("", str, "a folder that gets the feeds of each scrapyd job")
-    in_flight: int = _field(1, whole_number(1), "requests of one search at the same time")
-    markdown: bool = _field(False, boolean, "whether texts come as Markdown, too")
-    max_search_nodes: int = _field(
+    fields: tuple[tuple[str, str], ...] = option(
+        (),
+        item_fields,
+        "for [items of other spiders](fields.md): their fields and what goes in, as JSON",
+    )
+    feeds_dir: str = option("", str, "a folder that gets the feeds of each scrapyd job")
+    held_items: int = option(
+        1000, whole_number(0), "with TPLSPIDER_FIELDS: how many items may wait for their site"
+    )
+    held_seconds: float = option(
+        60, seconds, "with TPLSPIDER_FIELDS: how long an item may wait, in seconds"
+    )
+    in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
+    markdown: bool = option(False, boolean, "whether texts come as Markdown, too")
+    max_search_nodes: int = option(
         MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
     )
-    profile: str = _field("", str, "a profile to put in force: browser, fast, polite ...")
-    searches: int = _field(16, whole_number(1), "searches of a list at the same time")
-    texts: bool = _field(False, boolean, "whether texts are made although no feed asks for them")
+    pool_dir: str = option(
+        "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
+    )
+    profile: str = option("", str, "a profile to put in force: browser, fast, polite ...")
+    searches: int = option(16, whole_number(1), "searches of a list at the same time")
+    texts: bool = option(False, boolean, "whether texts are made although no feed asks for them")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:
@@ -258,7 +296,7 @@ class Config:
                 values[known[name]] = settings.get(name)
             elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
                 raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
-        return cls(**_parsed(cls, values, "TPLSPIDER_{}"))
+        return cls(**parsed(cls, values, "TPLSPIDER_{}"))
 
 
 def check_options(values: Mapping[str, object], others: SearchOptions) -> SearchOptions:
@@ -267,21 +305,22 @@ def check_options(values: Mapping[str, object], others: SearchOptions) -> Search
     if given.get("strategy", "paper") not in STRATEGIES:
         # A list may come from anywhere: it names no code to import.
         raise ValueError(f"strategy: expected one of {', '.join(STRATEGIES)}")
-    found = _parsed(Arguments, given)
+    found = parsed(Arguments, given)
     return SearchOptions(**{name: found.get(name, getattr(others, name)) for name in OPTIONS})
 
 
-def _parsed(model: type[Any], values: Mapping[str, object], label: str = "{}") -> dict[str, Any]:
-    parsed = {}
+def parsed(model: type[Any], values: Mapping[str, object], label: str = "{}") -> dict[str, Any]:
+    """The values of a model's fields, each by its parser; ValueError names one that is wrong."""
+    found = {}
     for each in fields(model):
         if each.name in values:
             try:
-                parsed[each.name] = each.metadata["parse"](values[each.name])
+                found[each.name] = each.metadata["parse"](values[each.name])
             except ValueError as error:
                 name = label.format(each.name.upper() if label != "{}" else each.name)
                 why = str(error).removeprefix(f"{each.name}: ")
                 raise ValueError(f"{name}: {why}") from None
-    return parsed
+    return found
 
 
 def _guess(name: str, names: Iterable[str]) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from tplspider.sources.kept_pages import KeptPage
 
@@ -21,6 +23,10 @@ MANIFEST = "manifest.json"
 _OLD, _NEW = ".tplspider-old.json", ".tplspider-new.json"
 _NEW_PAGE = ".tplspider-{}"  # a page before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
+_UNSAFE = re.compile(r"[^\w.,;=@+()-]|^\.|^-|^$", re.ASCII)
+_LONGEST_NAME = 100
+_HASHED = re.compile(r"[\w.,;=@+()-]{0,100}~[0-9a-f]{8}", re.ASCII)
+_HEAD = ("url", "title")
 _SEARCH_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -95,3 +101,43 @@ def _pages_in(path: Path) -> set[str] | None:
         return names if all(map(_PAGE.fullmatch, names)) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def write_page(folder: Path, row: Mapping[str, Any]) -> None:
+    """Write the Markdown of a page to a file that is named by its address. Raises OSError."""
+    file = folder / page_path(row["url"])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    head = "".join(f"{name}: {json.dumps(row[name], ensure_ascii=False)}\n" for name in _HEAD)
+    text = f"---\n{head}---\n\n{row['main_markdown']}\n"
+    try:
+        opened = file.open("x", encoding="utf-8")
+    except FileExistsError:  # another page at that address, or at one that differs in case alone
+        more = _hash(row["path"] + str(row.get("offset", "")))
+        opened = file.with_name(f"{file.stem}~{more}.md").open("x", encoding="utf-8")
+    with opened:
+        opened.write(text)
+
+
+def page_path(url: str) -> Path:
+    """The name of a file for the page at an address, safe on any file system.
+
+    >>> str(page_path("https://example.org:8080/a/b.html")), str(page_path("http://a.org/x/"))
+    ('example.org+8080/a/b.html.md', 'a.org/x/index.md')
+    """
+    parts = urlsplit(url)
+    *folders, name = unquote(parts.path).removeprefix("/").split("/")
+    if parts.query or name == "index":
+        name = _safe(f"{name}?{parts.query}")
+    names = [parts.netloc.replace(":", "+"), *folders, name or "index"]
+    *folders, name = map(_safe, names)
+    return Path(*folders, f"{name}.md")
+
+
+def _safe(name: str) -> str:
+    """A name without what may steer a file system; one that is changed has a hash of it."""
+    safe = _UNSAFE.sub("_", name)[:_LONGEST_NAME]
+    return name if safe == name or _HASHED.fullmatch(name) else f"{safe}~{_hash(name)}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

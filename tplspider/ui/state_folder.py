@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING
 
-from tplspider.pools.store import locked
+from filelock import FileLock, Timeout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,15 +49,15 @@ class StateFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Have it for oneself; InUseError if another server has it."""
-        holder = locked(self.path, seconds=0, name=_LOCK)
+        lock = FileLock(self.path / _LOCK, timeout=0)
         try:
-            holder.__enter__()
-        except TimeoutError:
+            lock.acquire()
+        except Timeout:
             raise InUseError from None
         try:
             yield
         finally:
-            holder.__exit__(None, None, None)
+            lock.release()
 
     @property
     def token_file(self) -> Path:
