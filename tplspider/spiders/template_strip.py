@@ -7,11 +7,13 @@ import logging
 import os
 import re
 import sys
-from collections import Counter, deque
-from contextlib import suppress
+from collections import Counter, OrderedDict, deque
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from scrapy import Spider
@@ -24,44 +26,40 @@ from tplspider.feeds import FEED_SETTINGS
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
 from tplspider.pools.pool import Pool, PooledPage, page_site
-from tplspider.pools.store import PoolCache, PoolFolder
+from tplspider.pools.store import PoolFolder
 from tplspider.pools.strip_job import STRIP, SentPools
 from tplspider.profiles import apply_profile
 from tplspider.saved_pages import write_page
 from tplspider.search.answer import counted
-from tplspider.sources.saved_folder import (
-    EMPTY,
-    UNREADABLE,
-    SavedFolder,
-    assumed_scheme,
-)
+from tplspider.sources.file_addresses import assumed_scheme
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
 from tplspider.tracker import Counts, count_lost
 from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.sources.archive import Archive, StoredPage, WarcSite
-    from tplspider.sources.saved_folder import Inode
+    from tplspider.sources.base import StoredPage, StoredPages
     from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 
 PAGE = "page"
+EMPTY = "empty"
 OUT_OF_MEMORY = "out-of-memory"
 # Somebody wanted these: the exit status says that they are missing.
 LOST = frozenset({UNREADABLE, TIMEOUT, OUT_OF_MEMORY, CRASHED, ERROR})
-TEXTS = ("title", "main_text", "content_text", "evidence")
+COLUMNS = "url path outcome title main_text content_text evidence".split()
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files
 READ_FOR_POOL = 1000  # captures of a site: more are not read, however alike its pages are
 _AHEAD = 16  # pages in flight for each worker: rows wait for those before them ...
 _AHEAD_BYTES = 50_000_000  # ... and so do their texts
-_PAUSE = 16  # files, after which the event loop has its turn
+_POOLS = 20  # of the sites met last: files come in the order of their paths
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
@@ -92,201 +90,107 @@ class StripArguments:
     markdown: bool = option(0, boolean, "whether rows have main_markdown")
     html: bool = option(0, boolean, "whether rows have main_html")
     pages: str = option("", _output_folder, "a folder for a file of Markdown for each page")
+    paths: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> tuple[Self, tuple[Path, ...]]:
-        """The arguments, and the folder or the files; ValueError if something is wrong."""
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Check arguments; ValueError if something is wrong. A command passes ``_sources``."""
         values = {name: value for name, value in given.items() if not name.startswith("_")}
         if unknown := values.keys() - {each.name for each in fields(cls)}:
             raise ValueError(f"unknown argument {min(unknown)!r}")
-        found = cls(**parsed(cls, values))
-        paths = tuple(map(Path, given.get("_sources") or filter(None, [found.source])))
-        are_files = bool(paths) and all(map(is_archive, paths))
-        if not paths or (len(paths) > 1 and not are_files):
+        paths = given.get("_sources") or filter(None, [values.get("source")])
+        found = cls(**parsed(cls, values), paths=tuple(map(Path, paths)))
+        if len(found.paths) != 1 and not found.are_archives:
             raise ValueError(f"give one folder, or WARC files ({', '.join(ENDINGS)})")
         try:
-            if not are_files:
-                os.scandir(paths[0]).close()
-            for path in paths if are_files else ():
-                path.open("rb").close()
+            for path in found.paths:
+                path.open("rb").close() if found.are_archives else os.scandir(path).close()
         except OSError as error:
             raise ValueError(f"{str(error.filename)!r}: {error.strerror}") from None
-        if found.base_url and are_files:
+        if found.are_archives and find_spec("fastwarc") is None:
+            raise ValueError("WARC files need more: pip install 'tplspider[archive]'")
+        if found.base_url and found.are_archives:
             raise ValueError("base_url is for a folder: records of WARC files have addresses")
-        if found.index and not are_files:
+        if found.index and not found.are_archives:
             raise ValueError("index is for WARC files")
         if found.pool:
             PoolFolder(found.pool)
-        return found, paths
+        return found
 
-    def columns(self, paths: tuple[Path, ...]) -> tuple[str, ...]:
-        """The columns of rows."""
-        more = {
-            "main_markdown": self.markdown or bool(self.pages),
-            "main_html": self.html,
-            "offset": is_archive(paths[0]),
-        }
-        return (
-            "url",
-            "path",
-            "outcome",
-            *TEXTS,
-            *(name for name, wanted in more.items() if wanted),
+    @property
+    def are_archives(self) -> bool:
+        """Whether the paths are those of WARC files, by their names."""
+        return bool(self.paths) and all(
+            path.name.lower().endswith(ENDINGS) and not path.is_dir() for path in self.paths
         )
 
-
-def is_archive(path: Path) -> bool:
-    """Whether a path is that of a WARC file, by its name."""
-    return path.name.lower().endswith(ENDINGS) and not path.is_dir()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file, or a record, with its page; or with the outcome if it has none."""
-
-    path: bytes
-    url: str
-    outcome: str = PAGE
-    page: PooledPage | None = None
-    offset: int | None = None  # in a WARC file
+    def columns(self) -> list[str]:
+        """The columns of rows."""
+        has_markdown = self.markdown or bool(self.pages)
+        more = {"main_markdown": has_markdown, "main_html": self.html, "offset": self.are_archives}
+        return [*COLUMNS, *(name for name, is_wanted in more.items() if is_wanted)]
 
 
-class Storage(Protocol):
-    """Pages to be stripped, with the pools of their sites."""
-
-    unit: str
-    total: int | None
-
-    def look_through(self) -> Iterator[int]:
-        """Get ready; gives how far it is."""
-
-    def files(self) -> Iterator[StoredFile]:
-        """All files, in the order of the rows."""
-
-    def pool(self, site: str) -> tuple[PooledPage, ...]:
-        """The pool of a site."""
-
-
-class FolderStorage:
-    """The pages of a folder. It is read once for the pools, then once more for the rows."""
-
-    unit = "file"
-
-    def __init__(self, folder: SavedFolder, store: PoolFolder | None) -> None:
-        self.total: int | None = None
-        self._folder = folder
-        self._pools = PoolCache(most=50, megabytes=32, file_megabytes=4000, store=store)
-
-    def look_through(self) -> Iterator[int]:
-        count = 0
-        for count, file in enumerate(self.files(), start=1):
-            if file.page:
-                self._pools.add(page_site(file.page.url), file.page)
-                for _ in self._pools.make_room():
-                    pass
-            yield count
-        self.total = count
-        self._pools.save()
-
-    def files(self) -> Iterator[StoredFile]:
-        for file in self._folder.files():
-            if file.outcome:
-                yield StoredFile(file.path, file.url, file.outcome)
-            else:
-                yield StoredFile(file.path, file.url, page=PooledPage.of(file.url, file.html))
-
-    def pool(self, site: str) -> tuple[PooledPage, ...]:
-        return self._pools.pages(site)
-
-
-class ArchiveStorage:
-    """The pages of WARC files, site by site: the index knows them, so none is read before."""
-
-    unit = "page"
-
-    def __init__(self, archive: Archive, store: PoolFolder | None) -> None:
-        self.total: int | None = None
-        self._archive = archive
-        self._opened: WarcSite | None = None
-        self._store = store
-
-    def look_through(self) -> Iterator[int]:
-        self._opened = self._archive.open()
-        self.total = self._opened.count_pages()
-        yield 0
-
-    def files(self) -> Iterator[StoredFile]:
-        assert self._opened
-        with self._opened as opened:
-            for stored in opened.pages():
-                yield _read(stored)
-
-    def pool(self, site: str) -> tuple[PooledPage, ...]:
-        assert self._opened
-        store = self._store if site else None
-        pool, changed = Pool(store.load(site) if store else ()), False
-        for number, stored in enumerate(self._opened.pages(site)):
-            page = _read(stored).page
-            if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
-                break
-            changed |= page is not None and pool.add(page)
-        if store and changed:
-            store.save(site, pool.pages)
-        return pool.pages
-
-
-def _read(stored: StoredPage) -> StoredFile:
-    found, path = stored.read(), os.fsencode(stored.file.name)
+def read_page(stored: StoredPage) -> tuple[str, PooledPage | None, str]:
+    """The address of what is stored, its page, and the outcome, which says why there is none."""
+    found = stored.read()
     if isinstance(found, NoPage):
-        return StoredFile(path, stored.url, found.reason, offset=stored.offset)
+        return stored.url, None, found.reason
     if fault := page_fault(found):
-        fault = (UNREADABLE if found.body else EMPTY) if fault == BAD_RESPONSE else fault
-        return StoredFile(path, found.url, fault, offset=stored.offset)
-    page = PooledPage.of(found.url, found.text)
-    return StoredFile(path, found.url, page=page, offset=stored.offset)
+        unreadable = UNREADABLE if found.body else EMPTY
+        return found.url, None, unreadable if fault == BAD_RESPONSE else fault
+    return found.url, PooledPage.of(found.url, found.text), PAGE
 
 
-def plan_feeds(settings: BaseSettings, columns: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str, Any]]:
     """The feeds of rows; ValueError if one cannot be written."""
     feeds = {}
     for label, uri, options in feeds_of_settings(settings, StrippedRow):
         if path := local_path(uri):
             try_to_open(label, path)
         chosen = settings.getlist("FEED_EXPORT_FIELDS")
-        feeds[uri] = {"fields": [*(chosen or columns)], "store_empty": True, **options}
+        feeds[uri] = {"fields": chosen or columns, "store_empty": True, **options}
     return feeds
 
 
-def _worker_count(settings: BaseSettings, config: Config) -> int:
-    """How many processes to use: as many as are set, or one for each core."""
-    if settings.get("TPLSPIDER_EXTRACT_WORKERS") is not None:
-        return config.extract_workers
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+@dataclass(slots=True)
+class _Row:
+    """What is known of a row on its way; a task makes the template of its page."""
+
+    stored: Any
+    url: str
+    page: PooledPage | None
+    outcome: str
+    task: asyncio.Task[PageTemplate] | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.task is None or self.task.done()
 
 
-class _Worker:
+class _Worker(Extraction):
     """A process, and what it was sent of the pools of sites."""
 
     def __init__(self, config: Config, wanted: frozenset[str]) -> None:
-        self.extraction = Extraction(
-            STRIP, workers=1, seconds=config.extract_seconds, megabytes=config.extract_mb
-        )
+        seconds, megabytes = config.extract_seconds, config.extract_mb
+        super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
         self.waiting = 0
         self._sent = SentPools(wanted)
 
     async def strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         """The page without its template; raises ExtractionError."""
         site = page_site(page.url)
-        for _ in range(2):  # a process that was started anew has no pools
-            job, added = self._sent.job(site, page, pool)
-            found = await self.extraction.extract(
-                cast("PageSource", job), cast("list[PageSource]", added)
-            )
-            if found is not None:
-                return found
-            self._sent.forget(site)
-        raise ExtractionError("the worker does not keep the pool of its site")
+        self.waiting += 1
+        try:
+            for _ in range(2):  # a process that was started anew has no pools
+                job: Any
+                job, added = self._sent.job(site, page, pool)
+                if found := await self.extract(job, cast("list[PageSource]", added)):
+                    return found
+                self._sent.forget(site)
+            raise ExtractionError("the worker does not keep the pool of its site")
+        finally:
+            self.waiting -= 1
 
 
 class TemplateStripSpider(Spider):
@@ -297,26 +201,31 @@ class TemplateStripSpider(Spider):
 
     name = "template_strip"
     is_list = True
-    unit = "file"
     config: Config
-    columns: tuple[str, ...]
+    columns: list[str]
     feeds: dict[str, dict[str, Any]]
     line_count: int | None = None  # of rows, once it is known
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
-        self.arguments, self.paths = StripArguments.of(kwargs)
+        self.arguments = StripArguments.of(kwargs)
         super().__init__(name, source=self.arguments.source)
         self.counts = Counts()
         self.outcomes: Counter[str] = Counter()
-        self.phase, self.done = "looked at", 0  # for the progress
+        self.phase, self.done = "listed", 0  # for the progress
         self._workers: list[_Worker] = []
+        self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
+        pool = self.arguments.pool
+        self._store = PoolFolder(pool) if pool else None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         settings = crawler.settings
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        settings.set("TPLSPIDER_EXTRACT_WORKERS", cores, priority="default")
         spider.config = Config.of(settings)
-        spider.columns = spider.arguments.columns(spider.paths)
+        spider.columns = spider.arguments.columns()
         spider.feeds = plan_feeds(settings, spider.columns)
         settings.set("FEEDS", spider.feeds, priority=PRIORITY)
         for signal in (scrapy_signals.item_dropped, scrapy_signals.item_error):
@@ -340,29 +249,27 @@ class TemplateStripSpider(Spider):
         settings = settings.copy()
         apply_profile(settings)
         Config.of(settings)
-        arguments, paths = StripArguments.of(given)
-        if not plan_feeds(settings, arguments.columns(paths)) and not arguments.pages:
+        arguments = StripArguments.of(given)
+        if not plan_feeds(settings, arguments.columns()) and not arguments.pages:
             raise ValueError("give -O FILE for the rows, or -O FOLDER/ with --markdown")
         if arguments.markdown or arguments.pages:
             from tplspider.template.markdown import check_markdown  # imported lazily: optional
 
             check_markdown()
-        if not is_archive(paths[0]) and next(SavedFolder(paths[0]).files(), None) is None:
-            raise ValueError(f"{str(paths[0])!r}: there is no file in it")
+        folder = arguments.paths[0]
+        if not arguments.are_archives and not any(files for _, _, files in os.walk(folder)):
+            raise ValueError(f"{str(folder)!r}: there is no file in it")
 
     async def start(self) -> AsyncIterator[Any]:
         try:
-            storage = await asyncio.to_thread(self._open)
-            for self.done in storage.look_through():
-                if self.done % _PAUSE == 0:
-                    await asyncio.sleep(0)
-            self.line_count, self.unit = storage.total, storage.unit
-            self.phase, self.done = "stripped", 0
-            async for row in self._rows(storage):
-                yield row
-                self.done += 1
-                if self.crawler.stats.get_value("tplspider/lost_outputs"):
-                    raise CloseSpider("output_lost")
+            storage = await self._open()
+            with closing(storage):
+                self.line_count, self.phase = storage.count_pages(), "stripped"
+                async for row in self._rows(storage):
+                    yield row
+                    self.done += 1
+                    if self.crawler.stats.get_value("tplspider/lost_files"):
+                        raise CloseSpider("output_lost")
         except (ValueError, OSError) as error:  # the index, or the folder
             logger.error("%s", error)  # noqa: TRY400 - it says it all
             count_lost(self.crawler)
@@ -373,99 +280,106 @@ class TemplateStripSpider(Spider):
         """How many files became what."""
         in_order = sorted(self.outcomes.items(), key=lambda each: (-each[1], each[0]))
         found = [f"{count} {'stripped' if name == PAGE else name}" for name, count in in_order]
-        early = "" if self.counts.is_finished else "ended early: "
-        of = f"{self.done} of " if early else ""
-        return (
-            f"{early}{of}{counted(self.line_count or 0, self.unit)}: {', '.join(found) or 'none'}"
-        )
+        whole = counted(self.line_count or 0, "page" if self.arguments.are_archives else "file")
+        early = "" if self.counts.is_finished else f"ended early: {self.done} of "
+        return f"{early}{whole}: {', '.join(found) or 'none'}"
 
-    def _open(self) -> Storage:
+    async def _open(self) -> StoredPages:
         arguments = self.arguments
-        store = PoolFolder(arguments.pool) if arguments.pool else None
-        if not is_archive(self.paths[0]):
-            folder = SavedFolder(self.paths[0], arguments.base_url, self._inodes())
-            return FolderStorage(folder, store)
+        if not arguments.are_archives:
+            folder = partial(SavedFolder, without=self._inodes())
+            return await asyncio.to_thread(folder, arguments.paths[0], arguments.base_url)
         from tplspider.sources.archive import open_archive  # imported lazily: an extra
 
-        archive = open_archive(self.paths, arguments.index or None)
+        archive = await asyncio.to_thread(open_archive, arguments.paths, arguments.index or None)
         for path, file in archive.files.items():
             for fault, count in file.faults.items():
                 logger.warning("%s: %s (%d)", path, fault, count)
             if not file.records:
                 logger.error("%s: there is no page in it", path)
                 count_lost(self.crawler)
-        return ArchiveStorage(archive, store)
+        return archive.open()
 
-    async def _rows(self, storage: Storage) -> AsyncIterator[StrippedRow]:
+    async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
-        count = self.arguments.workers or _worker_count(self.settings, self.config)
+        count = self.arguments.workers or self.config.extract_workers
         self._workers = [_Worker(self.config, wanted) for _ in range(count)]
-        waiting: deque[tuple[StoredFile, asyncio.Task[PageTemplate] | None]] = deque()
-        size, site = 0, "?"
-        pool: tuple[PooledPage, ...] = ()
+        waiting: deque[_Row] = deque()
+        size = 0
         try:
-            for file in storage.files():
-                task = None
-                if file.page:
-                    size += file.page.size
-                    if site != (site := page_site(file.page.url)):
-                        pool = storage.pool(site)
-                    task = asyncio.create_task(self._strip(file.page, pool))
-                waiting.append((file, task))
+            every = storage.files() if isinstance(storage, SavedFolder) else storage.pages()
+            for stored in every:
+                row = _Row(stored, *read_page(stored))
+                if row.page:
+                    size += row.page.size
+                    pool = await self._pool(storage, stored.site)
+                    worker = min(self._workers, key=lambda each: each.waiting)
+                    row.task = asyncio.create_task(worker.strip(row.page, pool))
+                waiting.append(row)
                 while waiting and (
-                    not waiting[0][1]
-                    or waiting[0][1].done()
-                    or len(waiting) > _AHEAD * count
-                    or size > _AHEAD_BYTES
+                    waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES
                 ):
-                    first, task = waiting.popleft()
+                    first = waiting.popleft()
                     size -= first.page.size if first.page else 0
-                    yield await self._row(first, task)
+                    yield await self._finished(first)
                 await asyncio.sleep(0)  # the workers have their turn
             while waiting:
-                yield await self._row(*waiting.popleft())
+                yield await self._finished(waiting.popleft())
         finally:
-            for _, task in waiting:
-                if task:
-                    task.cancel()
+            for row in waiting:
+                if row.task:
+                    row.task.cancel()
 
-    async def _strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
-        worker = min(self._workers, key=lambda each: each.waiting)
-        worker.waiting += 1
-        try:
-            return await worker.strip(page, pool)
-        finally:
-            worker.waiting -= 1
+    async def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
+        """The pool of a site, as of all its pages."""
+        if site not in self._pools:
+            store = self._store if site else None
+            pool, changed = Pool(store.load(site) if store else ()), False
+            for number, stored in enumerate(storage.pages(site)):
+                _, page, _ = read_page(stored)
+                if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
+                    break
+                changed |= page is not None and pool.add(page)
+                await asyncio.sleep(0)
+            if store and changed:
+                store.save(site, pool.pages)
+            self._pools[site] = pool.pages
+        self._pools.move_to_end(site)
+        while len(self._pools) > _POOLS:
+            self._pools.popitem(last=False)
+        return self._pools[site]
 
-    async def _row(self, file: StoredFile, task: asyncio.Task[PageTemplate] | None) -> StrippedRow:
-        """The row of a file; if it is no page, its texts are empty and its evidence is None."""
-        outcome, found, path = file.outcome, None, shown_path(file.path)
+    async def _finished(self, row: _Row) -> StrippedRow:
+        """A row for a feed; if it is no page, its texts are empty and its evidence is None."""
+        stored, outcome, found = row.stored, row.outcome, None
+        is_archived = "offset" in self.columns
+        path = shown_path(os.fsencode(stored.file.name) if is_archived else stored.path)
         try:
-            found = await task if task else None
+            found = await row.task if row.task else None
         except ExtractionError as error:
             outcome = error.outcome
-            logger.error("%s: %s", path if file.offset is None else file.url, error)  # noqa: TRY400
+            logger.error("%s: %s", row.url if is_archived else path, error)  # noqa: TRY400
         self.outcomes[outcome] += 1
         self.counts.answered += 1
         self.crawler.stats.inc_value(f"tplspider/outcome/{outcome}")
         if outcome in LOST:
             count_lost(self.crawler)
-        row = StrippedRow(url=file.url, path=path, outcome=outcome)
-        for name in self.columns[len(row) :]:
-            empty = None if name == "evidence" else ""
-            value = getattr(found, name) if found and name != "offset" else empty
-            row[name] = storable(value) if isinstance(value, str) else value
-        if file.offset is not None:
-            row["offset"] = file.offset
+        item = StrippedRow(url=row.url, path=path, outcome=outcome)
+        for name in self.columns[len(item) :]:
+            value = getattr(found, name, None if name == "evidence" else "")
+            item[name] = storable(value) if isinstance(value, str) else value
+        if is_archived:
+            item["offset"] = stored.offset
         if found and self.arguments.pages:
             try:
-                write_page(Path(self.arguments.pages), row)
+                write_page(Path(self.arguments.pages), item)
             except OSError as error:
-                logger.error("The page %s cannot be written: %s", file.url, error.strerror)  # noqa: TRY400
+                logger.error("The page %s cannot be written: %s", row.url, error.strerror)  # noqa: TRY400
+                count_lost(self.crawler)
                 raise CloseSpider("output_lost") from None
-        return row
+        return item
 
-    def _inodes(self) -> set[Inode]:
+    def _inodes(self) -> set[tuple[int, int]]:
         """What has no row, should it be in the folder: all that is written meanwhile."""
         arguments, found = self.arguments, set()
         paths = [path for feed in self.feeds if (path := local_path(feed))]
@@ -483,7 +397,7 @@ class TemplateStripSpider(Spider):
         count_lost(self.crawler)
 
     async def closed(self, reason: str) -> None:
-        await asyncio.gather(*(worker.extraction.close() for worker in self._workers))
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
 
 def shown_path(path: bytes) -> str:
