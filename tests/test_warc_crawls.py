@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.crawls import FixtureServer
     from tests.support.template_site import Routes
     from tplspider.demo.server import Handler
-    from tplspider.sources.warc_extra import WarcRecord
+    from fastwarc.warc import WarcRecord
 
 HTML = {"Content_Type": "text/html"}
 

@@ -12,7 +12,7 @@ from warcio.archiveiterator import (  # type: ignore[import-untyped]
 )
 
 from tests.support.crawls import Crawl, run_scrapy
-from tplspider.sources.warc_extra import ArchiveIterator, WarcRecord
+from fastwarc.warc import ArchiveIterator, WarcRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
