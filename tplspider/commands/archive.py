@@ -322,7 +322,7 @@ def shared_outputs(settings: BaseSettings, arguments: dict[str, Any]) -> dict[st
     from tplspider.arguments import feed_format
 
     feeds = settings.getdict("FEEDS")
-    names = {uri: options["format"] for uri, options in feeds.items() if options["overwrite"]}
+    names = {uri: options["format"] for uri, options in feeds.items() if options.get("overwrite")}
     for name in {"summary", "texts"} & arguments.keys():
         names[arguments[name]] = feed_format(arguments[name])
     is_plain = len(names) >= len(feeds) and not any(":" in name or "%(" in name for name in names)
