@@ -78,15 +78,15 @@ def measure_index(files: list[Path]) -> bool:
 
 def measure_searches(files: list[Path]) -> None:
     """Print how many key pages a second one core searches, without Scrapy."""
-    with TemporaryDirectory() as folder:
-        with open_archive(files, Path(folder) / "index").open() as site:
-            pages = [next(iter(site.pages(name)), None) for name in site.sites()]
-            urls = [page.url for page in pages if page][:KEYS]
-            begin, loads = process_time(), 0
-            for url in urls:
-                found = search_pages(site, url).summary
-                loads += found.loads if found else 0
-            taken = process_time() - begin
+    folder = TemporaryDirectory()
+    with folder as name, open_archive(files, Path(name) / "index").open() as site:
+        pages = [next(iter(site.pages(name)), None) for name in site.sites()]
+        urls = [page.url for page in pages if page][:KEYS]
+        begin, loads = process_time(), 0
+        for url in urls:
+            found = search_pages(site, url).summary
+            loads += found.loads if found else 0
+        taken = process_time() - begin
     told = f"{len(urls) / taken:.1f} key pages/s, {1000 * taken / len(urls):.1f} ms each"
     print(f"  {told}, {loads / len(urls):.1f} loads each")
 
