@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.support.plain_site import FixtureServer
+    from tests.support.crawls import FixtureServer
     from tplspider.sources.archive import Archive
 
 SITE = "http://a.example"

@@ -93,7 +93,11 @@ LF_LENGTHS = b"".join(
 )  # fmt: skip
 ZST = b"".join(map(zstd.compress, (A, B, C, D)))
 
-MIXED: dict[str, Callable[[list[bytes]], bytes]] = {"gzip": packed, "plain": b"".join, "zstd": lambda each: b"".join(map(zstd.compress, each))}
+MIXED: dict[str, Callable[[list[bytes]], bytes]] = {
+    "gzip": packed,
+    "plain": b"".join,
+    "zstd": lambda each: b"".join(map(zstd.compress, each)),
+}
 
 # Whole files: what is at /a, /b, /c and /d, and what is said to be wrong.
 FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
