@@ -58,15 +58,17 @@ class Slow:
 """
 
 
+@pytest.mark.parametrize("pipeline", ["", '{"other.pipelines.Slow": 1}'])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_loses_nothing(
-    project: FieldProject, slow_three: list[FixtureServer], sent: signal.Signals
+    project: FieldProject, slow_three: list[FixtureServer], sent: signal.Signals, pipeline: str
 ) -> None:
+    project.write("other/pipelines.py", SLOW)
+    project.set(f"ITEM_PIPELINES = {pipeline or {}}\nCONCURRENT_ITEMS = 4")
     running = project.start("plain", sites_argument(slow_three))
     running.wait_for("MET", 20)
     done = running.end(sent)
-    assert done.code == 0, done.log
-    assert done.finish_reason == "shutdown"
+    assert (done.code, done.finish_reason) == (0, "shutdown"), done.log
     assert 20 <= len(project.rows) < 150
     check_rows(done, project.rows, slow_three)
     assert int(done.stats["tplspider/fields/held_max"]) > 10
@@ -137,20 +139,10 @@ def test_a_page_that_comes_late(project: FieldProject, serve: Serve) -> None:
     check_rows(done, project.rows, [server])
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "reason"),
-    [
-        ("CLOSESPIDER_PAGECOUNT", 40, "closespider_pagecount"),
-        ("CLOSESPIDER_TIMEOUT", 1.5, "closespider_timeout"),
-        ("CLOSESPIDER_ITEMCOUNT", 25, "closespider_itemcount"),
-    ],
-)
-def test_limits_of_scrapy(
-    project: FieldProject, serve: Serve, setting: str, value: float, reason: str
-) -> None:
+def test_a_limit_of_scrapy(project: FieldProject, serve: Serve) -> None:
     servers = [serve("menu", site_routes(f"site{n}", 400, delay=0.02)) for n in range(3)]
-    done = project.crawl("plain", sites_argument(servers), **{setting: value})
-    assert done.finish_reason == reason
+    done = project.crawl("plain", sites_argument(servers), CLOSESPIDER_ITEMCOUNT=25)
+    assert done.finish_reason == "closespider_itemcount"
     assert len(project.rows) < 600
     check_rows(done, project.rows, servers)
 
@@ -173,18 +165,6 @@ def test_a_worker_that_is_killed_costs_one_page(
         server.url: sorted(row["url"] for row in rows if server.url in row["url"])
         for server in slow_three
     }
-
-
-def test_a_signal_behind_a_slow_pipeline(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    project.write("other/pipelines.py", SLOW)
-    project.set('ITEM_PIPELINES = {"other.pipelines.Slow": 1}\nCONCURRENT_ITEMS = 2')
-    running = project.start("plain", sites_argument(slow_three))
-    running.wait_for("MET", 30)
-    done = running.end(signal.SIGINT)
-    assert done.finish_reason == "shutdown"
-    check_rows(done, project.rows, slow_three)
 
 
 MAKES_REQUESTS = """

@@ -213,9 +213,11 @@ class HeldItems:
 
     def learn(self, response: Response) -> None:
         """Take a page without items, which tells about others of its site."""
-        with suppress(ValueError, LookupError):  # it cannot be read
+        try:
             source = _read(response)
             self._release(self._add(source, None), page_site(source.url))
+        except Exception as error:  # noqa: BLE001 - no item is the worse for it
+            logger.debug("%s cannot be read: %r", response.url, error)
 
     def flush(self) -> None:
         """Release all that waits for a pool."""
@@ -234,12 +236,12 @@ class HeldItems:
     def _new_page(self, response: Response) -> _Page:
         page = _Page(page_site(response.url), response.url, _without_body(response))
         try:
-            page.source = source = _read(response)
-            page.url, page.size = source.url, len(source.packed)
-            self._held_bytes += page.size
+            source = _read(response)
+            page.source, page.url, page.size = source, source.url, len(source.packed)
             released = self._add(source, page)
-        except (ValueError, LookupError) as error:
-            page.released = page.compared = True
+            self._held_bytes += page.size
+        except Exception as error:  # noqa: BLE001 - its items are worth more than their texts
+            page.source, page.released, page.compared = None, True, True
             self._failed(page, error)
             released = self._pools.give_out(page.site)  # its items do not pass earlier ones
         self._release(released, page.site)
