@@ -115,7 +115,7 @@ def test_items_of_every_kind_in_their_order(project: FieldProject, serve: Serve)
         sites_argument([server]),
         settings={**LOUD, "TPLSPIDER_FIELDS": FIELDS},
     )
-    rows = [*csv.DictReader((project.folder / "out.csv").open(newline=""))]
+    rows = [*csv.DictReader((project.folder / "out.csv").read_text("utf-8").splitlines())]
     assert [row["kind"] for row in rows] == ["Frozen", "Undeclared", "Strict", "dict"] * PAGES
     for row in rows:
         words = own_words("site0", int(row["url"].rpartition("page")[2]))
@@ -317,6 +317,38 @@ def test_many_items_of_one_page(project: FieldProject, serve: Serve) -> None:
         assert "built by smith" in row["text"]
     assert len(numbers) == 5
     assert all(found == list(range(1000)) for found in numbers.values())
+
+
+PAUSES = """
+import asyncio
+
+
+class Pauses:
+    @classmethod
+    def from_crawler(cls, crawler):
+        self = cls()
+        self.crawler = crawler
+        return self
+
+    async def process_item(self, item):
+        await asyncio.sleep(0.1)
+        if self.crawler.engine.paused:
+            self.crawler.stats.inc_value("paused")
+        return item
+"""
+
+
+def test_a_crawl_that_is_faster_than_its_pipelines(project: FieldProject, serve: Serve) -> None:
+    """It is paused, and goes on."""
+    project.spider(MANY_ITEMS)
+    project.write("other/pipelines.py", PAUSES)
+    project.set('ITEM_PIPELINES = {"other.pipelines.Pauses": 1}\nCONCURRENT_ITEMS = 50')
+    server = serve("menu", site_routes("site0", 100))
+    done = project.crawl("many", sites_argument([server]), MANY=50)
+    assert len(project.rows) == 5000
+    assert all("built by smith" in row["text"] for row in project.rows)
+    assert 0 < int(done.stats["paused"]) < 4900
+    assert done.finish_reason == "finished"
 
 
 def test_odd_sites(project: FieldProject, serve: Serve) -> None:
