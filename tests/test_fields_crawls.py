@@ -331,23 +331,25 @@ class Pauses:
         return self
 
     async def process_item(self, item):
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.2)
         if self.crawler.engine.paused:
-            self.crawler.stats.inc_value("paused")
+            self.crawler.stats.inc_value("tplspider/paused")
         return item
 """
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_faster_than_its_pipelines(project: FieldProject, serve: Serve) -> None:
     """It is paused, and goes on."""
     project.spider(MANY_ITEMS)
     project.write("other/pipelines.py", PAUSES)
-    project.set('ITEM_PIPELINES = {"other.pipelines.Pauses": 1}\nCONCURRENT_ITEMS = 50')
+    project.set('ITEM_PIPELINES = {"other.pipelines.Pauses": 1}')
+    project.set("CONCURRENT_ITEMS = 100\nCONCURRENT_REQUESTS_PER_DOMAIN = 16")
     server = serve("menu", site_routes("site0", 100))
-    done = project.crawl("many", sites_argument([server]), MANY=50)
-    assert len(project.rows) == 5000
+    done = project.crawl("many", sites_argument([server]), MANY=100)
+    assert len(project.rows) == 10_000
     assert all("built by smith" in row["text"] for row in project.rows)
-    assert 0 < int(done.stats["paused"]) < 4900
+    assert 0 < int(done.stats["tplspider/paused"]) < 9900
     assert done.finish_reason == "finished"
 
 

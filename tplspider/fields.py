@@ -46,8 +46,9 @@ logger = logging.getLogger(__name__)
 
 REFUSED = "tplspider_fields"  # the reason for closing a crawl with invalid settings
 HELD_MEGABYTES = 64  # of packed pages that wait for the pools of their sites
-# A crawl that is faster than its workers and pipelines is paused, and goes on at half of these.
-MOST_ITEMS = 2000
+# A crawl that is faster than its workers and pipelines is paused. It goes on at three quarters of
+# these: an engine that is not paused any more looks for requests every five seconds.
+MOST_ITEMS = 4000
 MOST_MEGABYTES = 32  # of packed pages that wait for a worker
 STEP = 1.0  # seconds: how often items are looked for that have waited long enough, at least
 
@@ -348,7 +349,7 @@ class HeldItems:
 
     def _pause(self) -> None:
         """Pause the engine if there is too much to do, and let it go on later."""
-        engine, most = self._crawler.engine, 1 if not self._paused else 0.5
+        engine, most = self._crawler.engine, 0.75 if self._paused else 1
         is_much = (
             self._pending - self._held > MOST_ITEMS * most
             or self._queued_bytes > MOST_MEGABYTES * 1_000_000 * most
