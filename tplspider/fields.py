@@ -152,9 +152,9 @@ class _Entry:
 class HeldItems:
     """The items that were taken, each until it has passed the pipelines.
 
-    They wait, first, for the pool of their site: until it is ready, the spider is idle, or
-    TPLSPIDER_HELD_ITEMS and TPLSPIDER_HELD_SECONDS do not allow it any more. Then for a worker to
-    compare their page, and for their turn.
+    They wait for the pool of their site until it is ready, the spider is idle, or a limit is
+    reached (TPLSPIDER_HELD_ITEMS, TPLSPIDER_HELD_SECONDS). Then they wait for a worker to compare
+    their page, and for their turn.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -204,8 +204,11 @@ class HeldItems:
             self._held += 1
         if self.over or not self._config.held_seconds:
             self.flush()
-        while self._held > self._config.held_items or self._held_bytes > HELD_MEGABYTES * 1_000_000:
-            self._release(self._pools.give_out_oldest(), early=True)
+        most, most_bytes = self._config.held_items, HELD_MEGABYTES * 1_000_000
+        while (self._held > most or self._held_bytes > most_bytes) and (
+            oldest := self._pools.give_out_oldest()
+        ):
+            self._release(oldest, early=True)
         self._stats.max_value("tplspider/fields/held_max", self._held)
         if self._held and self._watch is None:
             self._watch = asyncio.create_task(self._give_out_in_time())
@@ -259,7 +262,7 @@ class HeldItems:
         sites = set()
         for each in released:
             sites.add(each.site)
-            if page := each.entry:
+            if (page := each.entry) and not page.released:
                 page.released, page.pool = True, each.pool
                 self._held -= page.pending
                 self._held_bytes -= page.size
