@@ -169,7 +169,7 @@ def test_what_is_written_is_no_input(tmp_path: Path) -> None:
         assert strip(folder, "-O", tmp_path / name, *more).code == 0
     assert [*by_path(folder / "rows.jl")] == [f"page-{number}.html" for number in range(3)]
     rows = (folder / "rows.jl").read_bytes()
-    command = [*STRIP, folder, "-O", "-:jl", "--pool", folder / "pools"]
+    command = [*STRIP, str(folder), "-O", "-:jl", "--pool", str(folder / "pools")]
     with (folder / "rows.jl").open("wb") as file:
         subprocess.run(command, cwd=PROJECT, stdout=file, check=True)
     assert (folder / "rows.jl").read_bytes() == rows
@@ -303,7 +303,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     folder = save_site(tmp_path / "site", 3000)
     out = tmp_path / f"rows.{ending}"
     with subprocess.Popen(
-        [*STRIP, folder, "-O", out], cwd=PROJECT, stderr=-1, text=True
+        [*STRIP, str(folder), "-O", str(out)], cwd=PROJECT, stderr=-1, text=True
     ) as process:
         while not out.exists() or out.stat().st_size < 5000:
             assert process.poll() is None
@@ -342,7 +342,7 @@ def is_alive(pid: int) -> bool:
 
 def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
     folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
-    command = [*STRIP, folder, "-O", out, "--workers", "1"]
+    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
         while not out.exists() or not out.stat().st_size:
             assert process.poll() is None
@@ -365,7 +365,7 @@ def test_a_disk_that_is_full(tmp_path: Path, ending: str) -> None:
     """It ends there, and says so."""
     folder, out = save_site(tmp_path / "site", 200), tmp_path / f"rows.{ending}"
     limit = files_of_at_most(20_000)
-    command = [*STRIP, folder, "-O", out, "--workers", "1"]
+    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     done = subprocess.run(
         command, cwd=PROJECT, capture_output=True, text=True, check=False, preexec_fn=limit
     )
