@@ -197,8 +197,8 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
         logger.error("%s: %s", each.filename, each.strerror)
     empty = len(lost)
     for path, file in archive.files.items():
-        for fault, count in file.faults.items():
-            logger.warning("%s: %s: %d", path, fault, count)
+        for what, count in file.faults.items():
+            logger.warning("%s: %s: %d", path, what, count)
         if not file.records:
             logger.warning("%s: there is no page in it", path)
             empty += bool(file.faults or not file.size)
