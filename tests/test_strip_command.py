@@ -340,7 +340,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
+def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
     folder, out = save_site(tmp_path / "site", 1500), tmp_path / "rows.jl"
     command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
@@ -355,8 +355,9 @@ def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
         said = process.communicate(timeout=60)[1]
     rows = read(out)
     lost = [row["path"] for row in rows if row["outcome"] == "crashed"]
-    assert (process.returncode, len(rows), len(lost)) == (1, 1500, 1)
-    assert lost[0] in said
+    # None if the worker had not begun with one when it was stopped.
+    assert (process.returncode, len(rows)) == (len(lost), 1500)
+    assert all(path in said for path in lost)
     assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 
 
