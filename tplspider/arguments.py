@@ -255,6 +255,8 @@ class Config:
                 values[known[name]] = settings.get(name)
             elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
                 raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
+        if not settings.get("TWISTED_REACTOR", "").endswith("AsyncioSelectorReactor"):
+            raise ValueError("TWISTED_REACTOR: expected the asyncio reactor, Scrapy's default")
         return cls(**_parsed(cls, values, "TPLSPIDER_{}"))
 
 
