@@ -12,13 +12,13 @@ from PIL import Image
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.ui.extension_folder import bookmarklet, write_extension
-from tplspider.ui.state_folder import PORT
+from tplspider.plugins.ui.extension_folder import bookmarklet, write_extension
+from tplspider.plugins.ui.state_folder import PORT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDER = PROJECT / "tplspider" / "ui" / "extension"
+FOLDER = PROJECT / "tplspider" / "plugins" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())
 
 
@@ -113,5 +113,5 @@ def test_the_bookmarklet() -> None:
     text = bookmarklet(PORT)
     assert text.startswith(f'javascript:void open("http://127.0.0.1:{PORT}/?url="+encodeURI')
     assert f"\n    {text}\n" in (PROJECT / "docs" / "extension.md").read_text("utf-8")
-    script = (PROJECT / "tplspider" / "ui" / "pages" / "home.js").read_text("utf-8")
+    script = (PROJECT / "tplspider" / "plugins" / "ui" / "pages" / "home.js").read_text("utf-8")
     assert text.replace(f'"http://127.0.0.1:{PORT}/?url="', "${here}") in script

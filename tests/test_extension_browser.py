@@ -21,7 +21,7 @@ from tests.support.report_pages import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tests.test_report_browser import PROVOKE, violations
 from tplspider.demo.server import KEY_PAGE, SiteServer
-from tplspider.ui.extension_folder import bookmarklet
+from tplspider.plugins.ui.extension_folder import bookmarklet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -185,7 +185,9 @@ def test_the_extension_outside_of_projects(nowhere: Project) -> None:
     done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
     assert (done.code, done.log) == (0, "")
     names = {path.name for path in (nowhere.folder / "button").iterdir()}
-    assert names == {path.name for path in (PROJECT / "tplspider" / "ui" / "extension").iterdir()}
+    assert names == {
+        path.name for path in (PROJECT / "tplspider" / "plugins" / "ui" / "extension").iterdir()
+    }
     done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
     assert done.code == 2
     (line,) = done.log.splitlines()

@@ -14,10 +14,10 @@ import pytest
 
 from tests.support.ui_server import ask
 from tplspider.old.crawl.ui.checks import check_wanted
-from tplspider.ui.access import Access, OwnHosts, is_loopback
-from tplspider.ui.server import Plan, serve
-from tplspider.ui.state_folder import StateFolder
-from tplspider.ui.store import RunStore
+from tplspider.plugins.ui.access import Access, OwnHosts, is_loopback
+from tplspider.plugins.ui.server import Plan, serve
+from tplspider.plugins.ui.state_folder import StateFolder
+from tplspider.plugins.ui.store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -164,7 +164,7 @@ def test_a_restart(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -
         found.page.get_by_role("link", name="All searches").click()
         found.page.locator("#runs li", has_text="failed").wait_for()
         first.end()
-        assert "tplspider.ui] ERROR" not in first.log  # the page has told it
+        assert "tplspider.plugins.ui] ERROR" not in first.log  # the page has told it
         found.page.get_by_text("The server does not answer").wait_for(timeout=60_000)
         other.get_by_text("The server does not answer").wait_for(timeout=60_000)
         other.close()

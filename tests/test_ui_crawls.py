@@ -19,7 +19,7 @@ from tests.support.ui_server import GatedSite, UiServer, ask, wait_until
 from tplspider.demo.server import KEY_PAGE
 from tplspider.old.crawl.ui.extension import give_extension
 from tplspider.old.crawl.ui.serve import run_ui
-from tplspider.ui.downloads import SANDBOX
+from tplspider.plugins.ui.downloads import SANDBOX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,19 +19,19 @@ from tests.support.crawls import PROJECT
 from tests.support.summaries import row, summary, unusable
 from tplspider.items import CandidateSearch
 from tplspider.old.crawl.ui.serve import check_settings, run_ui
+from tplspider.plugins.ui.run import MOST_EVENTS, state_of
+from tplspider.plugins.ui.runs import Runs, TooManyError
+from tplspider.plugins.ui.state_folder import InUseError, StateFolder
+from tplspider.plugins.ui.store import NAME, RunStore, StoreError
+from tplspider.plugins.ui.wanted import Wanted
+from tplspider.plugins.ui.worker_process import WorkerProcess
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-from tplspider.ui.run import MOST_EVENTS, state_of
-from tplspider.ui.runs import Runs, TooManyError
-from tplspider.ui.state_folder import InUseError, StateFolder
-from tplspider.ui.store import NAME, RunStore, StoreError
-from tplspider.ui.wanted import Wanted
-from tplspider.ui.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tplspider.ui.run import Run
+    from tplspider.plugins.ui.run import Run
 
 
 class Worker:
@@ -397,7 +397,7 @@ import json, sys
 from pathlib import Path
 from tests.support.full_disk import short_files
 from tests.test_ui_runs import FOUND, Runs, RunStore, Worker, followed, wanted
-from tplspider.ui.store import StoreError
+from tplspider.plugins.ui.store import StoreError
 runs = Runs(RunStore(Path(sys.argv[1])))
 worker, begun, fault = Worker(runs), [], ""
 long = {**FOUND, "hint": "".join(map(chr, range(300, 50_000)))}

@@ -63,9 +63,9 @@ class Command(ScrapyCommand):
             worker_command,
         )
         from tplspider.old.crawl.ui.worker import run_worker
+        from tplspider.plugins.ui.store import StoreError
         from tplspider.profiles import profile_names
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-        from tplspider.ui.store import StoreError
 
         assert self.settings is not None
         if args:

@@ -11,8 +11,8 @@ from tplspider.arguments import (
     read_credentials,
     without_credentials,
 )
+from tplspider.plugins.ui.wanted import Checked, Refused, TooManyLinesError, Wanted
 from tplspider.search.session import SearchOptions
-from tplspider.ui.wanted import Checked, Refused, TooManyLinesError, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tplspider.old.crawl.printing import print_text
 from tplspider.old.crawl.ui.serve import read_port, state_folder
-from tplspider.ui.extension_folder import bookmarklet, write_extension
-from tplspider.ui.state_folder import InUseError
+from tplspider.plugins.ui.extension_folder import bookmarklet, write_extension
+from tplspider.plugins.ui.state_folder import InUseError
 
 if TYPE_CHECKING:
     import argparse
 
-    from tplspider.ui.state_folder import StateFolder
+    from tplspider.plugins.ui.state_folder import StateFolder
 
 _TOLD = """\
 The extension is in {folder}, for scrapy ui on port {port}. Load it:

@@ -11,7 +11,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 if TYPE_CHECKING:
     import argparse
 
-    from tplspider.ui.state_folder import StateFolder
+    from tplspider.plugins.ui.state_folder import StateFolder
 
 HOST = "127.0.0.1"
 _ASKED = 10.0  # seconds that a server has to answer

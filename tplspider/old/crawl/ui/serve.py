@@ -25,9 +25,9 @@ from tplspider.old.crawl.ui.running_server import (
     is_scrapy_ui,
     options_of_a_start,
 )
-from tplspider.ui.access import is_loopback
-from tplspider.ui.server import Plan, serve
-from tplspider.ui.state_folder import InUseError, StateFolder, default_folder
+from tplspider.plugins.ui.access import is_loopback
+from tplspider.plugins.ui.server import Plan, serve
+from tplspider.plugins.ui.state_folder import InUseError, StateFolder, default_folder
 
 if TYPE_CHECKING:
     import argparse

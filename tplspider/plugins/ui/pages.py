@@ -12,16 +12,16 @@ from aiohttp import web
 from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
-    from tplspider.ui.access import Access
+    from tplspider.plugins.ui.access import Access
 
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _STATIC = {
     "report.css": "tplspider.report",  # colours and fonts are those of reports
-    "ui.css": "tplspider.ui",
-    "home.js": "tplspider.ui",
-    "search.js": "tplspider.ui",
-    "shown.js": "tplspider.ui",
-    "icon.svg": "tplspider.ui",
+    "ui.css": "tplspider.plugins.ui",
+    "home.js": "tplspider.plugins.ui",
+    "search.js": "tplspider.plugins.ui",
+    "shown.js": "tplspider.plugins.ui",
+    "icon.svg": "tplspider.plugins.ui",
 }
 _NAMES = {"report.css": "style.css"}
 _HEADINGS = {401: "Your browser is not known here", 403: "Refused", 404: "Nothing is here"}
@@ -31,7 +31,7 @@ _STRATEGIES = {"guided": "guided (fewer loads)", "paper": "paper (as published)"
 @cache
 def _text(name: str) -> str:
     # Not by a path: the package may be in an archive.
-    package = files(_STATIC.get(name, "tplspider.ui"))
+    package = files(_STATIC.get(name, "tplspider.plugins.ui"))
     return (package / "pages" / _NAMES.get(name, name)).read_text("utf-8")
 
 

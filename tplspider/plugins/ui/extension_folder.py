@@ -45,7 +45,8 @@ def bookmarklet(port: int) -> str:
 def _files(port: int) -> dict[str, bytes]:
     """What is to be written, by the names of the files."""
     found = {
-        file.name: file.read_bytes() for file in (files("tplspider.ui") / "extension").iterdir()
+        file.name: file.read_bytes()
+        for file in (files("tplspider.plugins.ui") / "extension").iterdir()
     }
     text = found[_DEFAULTS].decode()
     found[_DEFAULTS] = re.sub(r"(?<=PORT = )\d+", str(port), text).encode()

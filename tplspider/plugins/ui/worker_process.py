@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Sequence
 
-    from tplspider.ui.runs import Runs
+    from tplspider.plugins.ui.runs import Runs
 
 logger = logging.getLogger(__name__)
 

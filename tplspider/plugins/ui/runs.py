@@ -9,15 +9,15 @@ from itertools import islice
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from tplspider.ui.run import OPEN, Run, answer_of, ended_event, events_of
-from tplspider.ui.store import StoreError
+from tplspider.plugins.ui.run import OPEN, Run, answer_of, ended_event, events_of
+from tplspider.plugins.ui.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 
-    from tplspider.ui.run import State
-    from tplspider.ui.store import RunStore
-    from tplspider.ui.wanted import Wanted
+    from tplspider.plugins.ui.run import State
+    from tplspider.plugins.ui.store import RunStore
+    from tplspider.plugins.ui.wanted import Wanted
 
 logger = logging.getLogger(__name__)
 

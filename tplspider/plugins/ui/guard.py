@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from tplspider.ui.access import is_extension
-from tplspider.ui.pages import enter_page
-from tplspider.ui.runs import TooManyError
-from tplspider.ui.store import StoreError
+from tplspider.plugins.ui.access import is_extension
+from tplspider.plugins.ui.pages import enter_page
+from tplspider.plugins.ui.runs import TooManyError
+from tplspider.plugins.ui.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aiohttp.typedefs import Handler, Middleware
 
-    from tplspider.ui.access import Access, OwnHosts
+    from tplspider.plugins.ui.access import Access, OwnHosts
 
 logger = logging.getLogger(__name__)
 

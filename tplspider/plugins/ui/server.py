@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from tplspider.ui import pages
-from tplspider.ui.access import Access, OwnHosts, is_loopback
-from tplspider.ui.api import ID, Api
-from tplspider.ui.bad_requests import request_logger
-from tplspider.ui.downloads import Downloads
-from tplspider.ui.guard import Guard, add_headers
-from tplspider.ui.runs import Runs
-from tplspider.ui.store import RunStore
-from tplspider.ui.worker_process import WorkerProcess
+from tplspider.plugins.ui import pages
+from tplspider.plugins.ui.access import Access, OwnHosts, is_loopback
+from tplspider.plugins.ui.api import ID, Api
+from tplspider.plugins.ui.bad_requests import request_logger
+from tplspider.plugins.ui.downloads import Downloads
+from tplspider.plugins.ui.guard import Guard, add_headers
+from tplspider.plugins.ui.runs import Runs
+from tplspider.plugins.ui.store import RunStore
+from tplspider.plugins.ui.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
     import asyncio
     import socket
     from collections.abc import Callable, Sequence
 
-    from tplspider.ui.state_folder import StateFolder
-    from tplspider.ui.wanted import Check
+    from tplspider.plugins.ui.state_folder import StateFolder
+    from tplspider.plugins.ui.wanted import Check
 
 logger = logging.getLogger(__name__)
 

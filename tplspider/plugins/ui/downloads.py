@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.plugins.ui.api import ID
+from tplspider.plugins.ui.guard import RefusedError, broken_off
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
-from tplspider.ui.api import ID
-from tplspider.ui.guard import RefusedError, broken_off
 from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tplspider.ui.runs import Runs
+    from tplspider.plugins.ui.runs import Runs
 
     Answer = dict[str, Any]
     Row = dict[str, Any]

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch
-from tplspider.ui.run import Run
+from tplspider.plugins.ui.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,12 +12,12 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tplspider.ui.store import StoreError
+from tplspider.plugins.ui.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tplspider.ui.store import RunStore
+    from tplspider.plugins.ui.store import RunStore
 
 CODE_SECONDS = 60.0
 SESSION_SECONDS = 30 * 24 * 3600

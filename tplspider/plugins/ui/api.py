@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from aiohttp import web
 
+from tplspider.plugins.ui.guard import RefusedError, broken_off
+from tplspider.plugins.ui.run import State
+from tplspider.plugins.ui.wanted import TooManyLinesError
 from tplspider.report.words import reason_words
-from tplspider.ui.guard import RefusedError, broken_off
-from tplspider.ui.run import State
-from tplspider.ui.wanted import TooManyLinesError
 
 if TYPE_CHECKING:
-    from tplspider.ui.access import Access
-    from tplspider.ui.run import Run
-    from tplspider.ui.runs import Runs
-    from tplspider.ui.wanted import Check
+    from tplspider.plugins.ui.access import Access
+    from tplspider.plugins.ui.run import Run
+    from tplspider.plugins.ui.runs import Runs
+    from tplspider.plugins.ui.wanted import Check
 
 ID = "{id:[0-9a-f]{16}}"
 
