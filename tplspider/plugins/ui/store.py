@@ -1,4 +1,4 @@
-"""The list of searches on disk, with their answers: a file of SQLite that survives any end."""
+"""The list of searches in a file of SQLite, which survives any end of the server."""
 
 from __future__ import annotations
 
@@ -8,180 +8,195 @@ import os
 import sqlite3
 import zlib
 from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from tplspider.items import CandidateSearch
-from tplspider.plugins.ui.run import Run
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import Self
+
+    Answer = dict[str, Any]  # summary, candidates, and the text or None
 
 logger = logging.getLogger(__name__)
 
-NAME = "searches.sqlite"
+OPEN = ("waiting", "searching")
+MOST = 20_000  # searches in the list
+LOST = "the server ended before the search was over"
 
-_TABLES = """
+_TABLE = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, record TEXT, answer BLOB
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, is_open INT, record TEXT,
+    answer BLOB, report BLOB
 );
-CREATE TABLE IF NOT EXISTS sessions (mark TEXT PRIMARY KEY, until REAL);
+CREATE INDEX IF NOT EXISTS open_runs ON runs (is_open);
 """
 
 
-def _for_reading(path: Path) -> sqlite3.Connection:
-    # What it finds may be taken by one thread after the other, never by two at a time.
-    # If the file is gone, it is not made anew.
-    name = f"{path.absolute().as_uri()}?mode=rw"
-    return sqlite3.connect(name, uri=True, timeout=10, check_same_thread=False)
-
-
 class StoreError(Exception):
-    """Something cannot be kept, or read: one line for the user."""
+    """The file cannot be read or written."""
 
 
-class RunStore:
-    """The file. It is used from the event loop, and read from threads by connections of their own.
+@dataclass(eq=False)
+class Run:
+    """A search in the list. The same search again is another run.
 
-    A file that is damaged is put aside, and *fault* says so.
+    It is *waiting*, then *searching*. Its outcome is *complete*, *partial* (fewer pages than asked
+    for), *none* (no other page was found), *failed* (the key page cannot be used), or *stopped*
+    (it ended before anything was found).
     """
 
+    id: str
+    url: str
+    n: int
+    strategy: str
+    created: float
+    state: str = "waiting"
+    started: float | None = None
+    ended: float | None = None
+    key_url: str = ""  # after redirects
+    title: str = ""
+    links: int = 0  # on the key page
+    tried: int = 0
+    loads: int = 0
+    members: list[dict[str, Any]] = field(default_factory=list)  # rank, url, title
+    headline: str = ""  # the answer in a sentence
+    note: str = ""  # what else there is to know
+    advice: str = ""  # what to try
+    length: int = 0  # characters of the text
+    has_answer: bool = False
+    has_report: bool = False
+    number: int = 0  # in the list: the newer, the higher
+
+    @classmethod
+    def of_row(cls, number: int, record: str) -> Self:
+        known = {each.name for each in fields(cls)}
+        values = {name: value for name, value in json.loads(record).items() if name in known}
+        return cls(**values | {"number": number})
+
+
+class Store:
+    """The file. Several processes never share it; a damaged file is put aside."""
+
     def __init__(self, folder: Path) -> None:
-        self._path = folder / NAME
-        self.fault = ""
-        try:
-            self._file = self._open()
-            self._file.executescript(_TABLES)
-            if (found := self._file.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
-                raise sqlite3.DatabaseError(*found)  # noqa: TRY301 - as SQLite itself would say it
-            self._file.execute("SELECT count(*), max(length(record)) FROM runs").fetchall()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise StoreError(f"{self._path}: {error}") from error
-            self._put_aside()
-            self.fault = f"{self._path} is damaged ({error}): it was put aside, the list is empty"
+        self._path = folder / "list.sqlite"
+        with self._errors():
+            try:
+                self._file = self._open()
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError as error:
+                logger.warning("%s is damaged (%s), and put aside", self._path, error)
+                self._path.replace(self._path.with_suffix(".damaged"))
+                for ending in ("-wal", "-shm"):
+                    self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+                self._file = self._open()
+            # What was open when the server was killed.
+            self._file.execute(
+                "UPDATE runs SET is_open = 0,"
+                " record = json_set(record, '$.state', 'stopped', '$.note', ?) WHERE is_open",
+                (LOST,),
+            )
 
     def _open(self) -> sqlite3.Connection:
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        self._path.chmod(0o600)
-        return sqlite3.connect(self._path, isolation_level=None)
+        file = sqlite3.connect(self._path, isolation_level=None)
+        try:
+            file.executescript(_TABLE)
+            if (found := file.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
+                raise sqlite3.DatabaseError(*found)  # noqa: TRY301 - as SQLite itself would say it
+        except sqlite3.DatabaseError:
+            file.close()
+            raise
+        return file
 
-    def _put_aside(self) -> None:
-        self._file.close()
-        self._path.replace(self._path.with_suffix(".damaged"))
-        for ending in ("-wal", "-shm"):
-            self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
-        self._file = self._open()
-        self._file.executescript(_TABLES)
-
-    def runs(self) -> Iterator[Run]:
-        """All that are kept, the oldest first."""
-        # As bytes: where one letter is damaged, SQLite would not give the others either.
-        rows = self._run("SELECT number, CAST(record AS BLOB) FROM runs ORDER BY number")
-        for number, record in rows:
-            with suppress(ValueError, TypeError, RecursionError):  # of another version: left out
-                yield Run.of_record(json.loads(record), number)
-
-    def add(self, runs: Iterable[Run]) -> None:
-        """Keep new ones, all or none, and give them their numbers."""
-        added: list[tuple[Run, int]] = []
-        with self._whole():
+    def add(self, runs: Sequence[Run]) -> None:
+        """Keep new runs, all or none, give them numbers, and forget the oldest beyond the most."""
+        with self._errors(), self._transaction():
             for run in runs:
-                values = run.id, json.dumps(run.record())
-                self._run("INSERT INTO runs (id, record) VALUES (?, ?)", values)
-                ((number,),) = self._run("SELECT last_insert_rowid()")
-                added.append((run, number))
-        for run, number in added:
-            run.number = number
+                values = run.id, json.dumps(asdict(run))
+                self._file.execute(
+                    "INSERT INTO runs (id, is_open, record) VALUES (?, 1, ?)", values
+                )
+                ((run.number,),) = self._file.execute("SELECT last_insert_rowid()")
+            self._file.execute(
+                "DELETE FROM runs WHERE NOT is_open AND number <="
+                " (SELECT number FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                (MOST,),
+            )
 
-    def save(self, answers: Mapping[Run, Mapping[str, Any] | None]) -> None:
-        """Keep what has become of some, with what they gave, if anything; all or none."""
-        with self._whole():
-            for run, answer in answers.items():
-                record = json.dumps(run.record())
-                self._run("UPDATE runs SET record = ? WHERE id = ?", (record, run.id))
-                if answer:
-                    packed = zlib.compress(json.dumps(answer).encode())
-                    self._run("UPDATE runs SET answer = ? WHERE id = ?", (packed, run.id))
-
-    def drop(self, runs: Iterable[Run]) -> None:
-        """Forget some of them."""
-        with self._whole():
+    def save(self, runs: Sequence[Run], answer: Answer | None = None, report: bytes = b"") -> None:
+        """Keep what became of runs that are over; a single one with its answer and report."""
+        with self._errors(), self._transaction():
             for run in runs:
-                self._run("DELETE FROM runs WHERE id = ?", (run.id,))
+                self._file.execute(
+                    "UPDATE runs SET is_open = 0, record = ?, answer = ?, report = ? WHERE id = ?",
+                    (
+                        json.dumps(asdict(run)),
+                        zlib.compress(json.dumps(answer).encode()) if answer else None,
+                        zlib.compress(report) if report else None,
+                        run.id,
+                    ),
+                )
 
-    def answer(self, run_id: str) -> dict[str, Any] | None:
-        """What a search gave; it may be called in a thread."""
-        for found in self.answers("WHERE id = ?", (run_id,)):
-            return found
-        return None
+    def total(self) -> int:
+        with self._errors():
+            return int(self._file.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+    def closed(self, before: int, most: int) -> list[Run]:
+        """The newest runs that are over, or those older than the number *before*."""
+        with self._errors():
+            rows = self._file.execute(
+                "SELECT number, record FROM runs WHERE NOT is_open AND number < ?"
+                " ORDER BY number DESC LIMIT ?",
+                (before or 1 << 62, most),
+            ).fetchall()
+        return [Run.of_row(*row) for row in rows]
+
+    def get(self, run_id: str) -> Run | None:
+        with self._errors():
+            rows = self._file.execute("SELECT number, record FROM runs WHERE id = ?", (run_id,))
+            return next((Run.of_row(*row) for row in rows), None)
+
+    def answer(self, run_id: str) -> Answer | None:
+        """What a search gave."""
+        return next(self.answers("WHERE id = ?", (run_id,)), None)
+
+    def report(self, run_id: str) -> bytes | None:
+        """The report of a search."""
+        with self._errors():
+            row = self._file.execute("SELECT report FROM runs WHERE id = ?", (run_id,)).fetchone()
+            return zlib.decompress(row[0]) if row and row[0] else None
 
     def answers(
-        self, which: str = "ORDER BY number", values: tuple[Any, ...] = ()
-    ) -> Iterator[dict[str, Any]]:
-        """What all searches gave, the oldest first; in whatever thread."""
-        try:
-            with closing(_for_reading(self._path)) as file:
-                for (packed,) in file.execute(f"SELECT answer FROM runs {which}", values):  # noqa: S608 - our own words
-                    if packed and (answer := self._unpacked(packed)):
-                        yield answer
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: {error}") from error
-
-    def _unpacked(self, packed: object) -> dict[str, Any]:
-        """An answer; nothing where it is damaged, so that it does not cost the others."""
-        try:
-            answer = json.loads(zlib.decompress(packed))  # type: ignore[arg-type]  # or TypeError
-            CandidateSearch(**answer["summary"])
-            _ = [*answer["candidates"]], answer["template"]
-        except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
-            logger.warning("An answer in %s is damaged, and left out: %s", self._path, error)
-            return {}
-        return dict(answer)
-
-    def add_session(self, mark: str, until: float, most: int) -> None:
-        """Keep the mark of somebody who may come again, until then; of so many at most."""
-        self._run("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (mark, until))
-        self._run(
-            "DELETE FROM sessions WHERE mark NOT IN"
-            " (SELECT mark FROM sessions ORDER BY until DESC LIMIT ?)",
-            (most,),
-        )
-
-    def sessions(self, now: float) -> dict[str, float]:
-        """The marks that still count, and until when."""
-        return dict(self._run("SELECT mark, until FROM sessions WHERE until > ?", (now,)))
-
-    def forget_sessions(self) -> None:
-        """Let nobody in any more who was here before."""
-        self._run("DELETE FROM sessions")
+        self, which: str = "ORDER BY number", values: tuple[str, ...] = ()
+    ) -> Iterator[Answer]:
+        """What searches gave, the oldest first. It may be read in another thread."""
+        with self._errors(), closing(sqlite3.connect(self._path)) as file:
+            for (packed,) in file.execute(f"SELECT answer FROM runs {which}", values):  # noqa: S608 - our own words
+                if packed:
+                    yield json.loads(zlib.decompress(packed))
 
     def close(self) -> None:
-        """Let go of the file."""
         with suppress(sqlite3.Error):
             self._file.close()
 
     @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """All of it, or nothing."""
-        self._run("BEGIN")
+    def _transaction(self) -> Iterator[None]:
+        self._file.execute("BEGIN")
         try:
             yield
-            self._run("COMMIT")
+            self._file.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
                 self._file.execute("ROLLBACK")
             raise
 
-    def _run(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with self._told():
-            return self._file.execute(statement, values).fetchall()
-
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, zlib.error, ValueError) as error:
             raise StoreError(f"{self._path} cannot be used: {error}") from error

@@ -1,4 +1,4 @@
-// The popup: the address of this page goes to scrapy ui, and the pages of the answer are shown.
+// The popup: the address of this page goes to scrapy ui, and its text and the pages found are shown.
 import * as browser from "./browser.js";
 import { PORT } from "./defaults.js";
 import { FollowedSearch } from "./search.js";
@@ -70,7 +70,7 @@ async function watch(id, signal) {
   } catch (error) {
     if (signal.aborted || error instanceof Trouble) throw error;
   }
-  // The stream does not tell where the report is, and it may have broken off.
+  // The stream does not tell the text, and it may have broken off.
   const known = new FollowedSearch(await server.search(id));
   if (!signal.aborted) show(known);
   return !signal.aborted && known.isOpen;
@@ -138,6 +138,8 @@ async function open() {
   on("search", "submit", start);
   on("connection", "submit", save);
   on("cancel", "click", () => server.cancel(shown.known.id));
+  on("copy", "click", () => navigator.clipboard.writeText(shown.known.text.text).then(() => showTold("Copied.")));
+  on("details", "click", async () => browser.openTab(await server.entrance(`/searches/${shown.known.id}`)));
   on("report", "click", async () => browser.openTab(await server.entrance(shown.known.report)));
   on("all", "click", async () => browser.openTab(await server.entrance("/")));
   at("settings").open = !server.token;

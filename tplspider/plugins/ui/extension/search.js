@@ -1,6 +1,6 @@
 // A search as it goes: what the server tells of it, event by event.
 
-const OPEN = ["waiting", "running"];
+const OPEN = ["waiting", "searching"];
 
 export class FollowedSearch {
   #pages = new Map(); // those that links led to, by their ranks
@@ -15,7 +15,7 @@ export class FollowedSearch {
 
   /** Take an event of its stream, which tells all of them from the first on. */
   take(event) {
-    if (event.event === "opened") this.known.state = "running";
+    if (event.event === "opened") this.known.state = "searching";
     else if (event.event === "started") this.known.links = event.links;
     else if (event.event === "link") this.#takeLink(event);
     else if (event.event === "ended") Object.assign(this.known, event.search);

@@ -1,4 +1,5 @@
-// What scrapy ui is asked for. The token goes in a header, never in an address.
+// What scrapy ui is asked for. The token itself is never sent: a server first proves that it knows
+// the token, and then gets a key made from it, which is of no use once that server has ended.
 
 /** Why there is no answer, in one line for a person; *kind* tells which of them it is. */
 export class Trouble extends Error {
@@ -14,6 +15,8 @@ export class Trouble extends Error {
 }
 
 export class Server {
+  #key = null;
+
   constructor(port, token) {
     this.port = port;
     this.token = token;
@@ -74,26 +77,53 @@ export class Server {
   }
 
   async #answer(method, path, body, signal) {
-    const headers = { Authorization: `Bearer ${this.token}` };
+    const isNew = !this.#key;
+    this.#key ??= await this.#handshake(signal);
+    const headers = { Authorization: `Bearer ${this.#key}` };
     if (body) headers["Content-Type"] = "application/json";
-    const options = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" };
-    let response;
-    try {
-      response = await fetch(this.origin + path, { ...options, method, headers, signal, body: body && JSON.stringify(body) });
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new Trouble("unreachable", `scrapy ui does not answer on port ${this.port}: start it, or correct the port below.`);
-    }
+    const response = await this.#fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
     if (response.ok) return response;
-    if (response.status === 401)
-      throw new Trouble("token", "The token is wrong: scrapy ui tells at its start in which file the right one is.");
+    if (response.status === 401) {
+      this.#key = null; // the server may have been started again
+      if (!isNew) return this.#answer(method, path, body, signal);
+      throw this.#stranger();
+    }
     const told = await response.json().catch(() => ({}));
     const why = told.error ?? told.refused?.[0]?.reason;
     if (!why) throw this.#stranger();
     throw new Trouble(response.status === 404 ? "gone" : "refused", `scrapy ui says: ${why}`);
   }
 
+  async #fetch(path, options) {
+    const usual = { credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" };
+    try {
+      return await fetch(this.origin + path, { ...usual, ...options });
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      throw new Trouble("unreachable", `scrapy ui does not answer on port ${this.port}: start it, or correct the port below.`);
+    }
+  }
+
+  /** Have the server prove that it knows the token; gives the key to use. */
+  async #handshake(signal) {
+    const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
+    const response = await this.#fetch(`/api/hello?nonce=${nonce}`, { signal });
+    const { start, proof } = await response.json().catch(() => ({}));
+    if (!response.ok || !/^[0-9a-f]+$/.test(start) || !/^[0-9a-f]{64}$/.test(proof)) throw this.#stranger();
+    if (proof !== (await this.#sign(`proof ${this.port} ${start} ${nonce}`)))
+      throw new Trouble("token", "The token is wrong: scrapy ui tells at its start in which file the right one is.");
+    return this.#sign(`key ${this.port} ${start}`);
+  }
+
+  async #sign(words) {
+    const bytes = (text) => new TextEncoder().encode(text);
+    const secret = await crypto.subtle.importKey("raw", bytes(this.token), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    return hex(new Uint8Array(await crypto.subtle.sign("HMAC", secret, bytes(words))));
+  }
+
   #stranger() {
     return new Trouble("stranger", `Something else than scrapy ui answers on port ${this.port}: correct the port below.`);
   }
 }
+
+const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -2,17 +2,11 @@
 import { webAddress } from "./browser.js";
 
 const LONGEST = 200; // characters of a title or an address that are shown
+const MOST_TEXT = 50_000; // likewise of the text: all of it is copied
 const STATES = {
-  waiting: "Waiting for its turn",
-  running: "Searching",
-  over: "Over",
-  cancelled: "Cancelled",
-  ended: "Ended too early",
-  failed: "The search failed",
-  lost: "How it went on is not known",
+  waiting: "waiting", searching: "searching", complete: "complete", partial: "partial",
+  none: "no other page found", failed: "failed", stopped: "stopped", lost: "unknown",
 };
-
-const BAD = ["failed", "ended"];
 
 const at = (id) => document.getElementById(id);
 
@@ -21,13 +15,16 @@ export function showSearch(search) {
   at("found").hidden = !search;
   if (!search) return;
   const { known, isOpen } = search;
-  const isBad = BAD.includes(known.state);
-  say("state", isOpen ? progress(known) : known.headline || STATES[known.state]);
-  at("state").classList.toggle("trouble", isBad);
-  say("note", isOpen ? "" : note(known));
+  say("state", STATES[known.state]);
+  at("state").className = `state ${known.state}`;
+  say("headline", isOpen ? progress(known) : known.headline);
+  say("note", isOpen || known.state === "complete" ? "" : note(known));
   at("progress").hidden = !isOpen;
+  at("text-part").hidden = isOpen || !known.text;
+  if (known.text) say("text", known.text.text.slice(0, MOST_TEXT));
   showMembers(known.members);
   at("report").hidden = isOpen || !known.report;
+  at("details").hidden = isOpen;
   at("cancel").hidden = !isOpen;
 }
 
@@ -45,17 +42,14 @@ export function showTold(line) {
 function say(id, text) {
   const place = at(id);
   if (place.textContent !== text) place.textContent = text;
-  place.hidden = !text;
+  if (id !== "text") place.hidden = !text;
 }
 
-function progress({ state, members, links, tried, n }) {
-  if (!links) return STATES[state];
-  return `${STATES[state]}: ${members.length} of ${n} pages, ${tried} of ${links} links tried`;
+function progress({ members, links, tried, n }) {
+  return links ? `${members.length} of ${n} pages, ${tried} of ${links} links tried` : "";
 }
 
-function note({ state, headline, note: words, advice }) {
-  const told = headline && BAD.includes(state) ? [STATES[state], words] : [words];
-  const why = told.filter(Boolean).join(": ");
+function note({ note: why, advice }) {
   return short([why, advice].filter(Boolean).join(why.endsWith(".") ? " " : ". "), 3 * LONGEST);
 }
 
@@ -65,7 +59,7 @@ function showMembers(members) {
   if (at("members").dataset.shown === key) return;
   at("members").dataset.shown = key;
   at("members").replaceChildren(...members.map(entry));
-  at("members").hidden = !members.length;
+  at("pages-part").hidden = !members.length;
 }
 
 function entry({ url, title }) {

@@ -1,6 +1,6 @@
 // The form, and the list of searches, which is asked for again and again while somebody looks.
 
-import { STATES, ask, counted, element, say, short } from "./shown.js";
+import { ask, badge, counted, element, facts, isOpen, say, short } from "./shown.js";
 
 const PAGE = 30;
 const MOST_OPEN = 100, MOST_SHOWN = 1000;
@@ -65,7 +65,7 @@ async function submit() {
     fit();
   } catch (error) {
     say("fault", error.message);
-    if (error.told?.refused_count > 1) showRefused(error.told);
+    if (error.told?.refused?.length > 1) showRefused(error.told);
   } finally {
     at("search").disabled = false;
   }
@@ -75,7 +75,7 @@ async function submit() {
 function showRefused(told) {
   at("refused").hidden = !told.refused.length;
   at("refused").open = told.refused.length < 10;
-  at("refused").querySelector("summary").textContent = `${counted(told.refused_count, "line")} cannot be searched`;
+  at("refused").querySelector("summary").textContent = `${counted(told.refused.length, "line")} cannot be searched`;
   at("refused").querySelector("ul").replaceChildren(
     ...told.refused.slice(0, MOST_SHOWN).map((line) => element("li", {}, `Line ${line.line}: ${short(line.reason, 300)}`)),
     ...(told.refused.length > MOST_SHOWN ? [element("li", {}, "…")] : []),
@@ -101,11 +101,10 @@ async function look() {
   const mine = ++turn;
   let pause = LATER;
   try {
-    // In this order none is missed that goes on meanwhile.
-    const waiting = await list("waiting", MOST_OPEN), running = await list("running", MOST_OPEN);
-    const listed = await list("closed", shown, before);
+    // In this order none is missed that ends meanwhile.
+    const open = await list("open", MOST_OPEN), listed = await list("closed", shown, before);
     if (mine !== turn) return;
-    show(listed, [...running.searches, ...waiting.searches]);
+    show(listed, open.searches);
     if (listed.running || listed.waiting) pause = SOON;
     if (at("fault").dataset.lost) say("fault", "");
     delete at("fault").dataset.lost;
@@ -120,7 +119,7 @@ async function look() {
 function show(listed, open) {
   at("now").hidden = !listed.running && !listed.waiting;
   at("counts").textContent = [
-    listed.running ? `${counted(listed.running, "search")} under way` : "",
+    listed.running ? `${counted(listed.running, "search")} in progress` : "",
     listed.waiting ? `${listed.waiting.toLocaleString("en")} waiting` : "",
   ].filter(Boolean).join(", ");
   const known = new Set(listed.searches.map((run) => run.id));
@@ -155,34 +154,31 @@ function fill(list, runs) {
 }
 
 function what(run) {
-  const said = run.headline || progress(run);
+  const said = isOpen(run) ? progress(run) : run.headline;
+  const note = run.state === "complete" ? "" : run.note;
   const make = () => element("div", { class: "what" },
     element("a", { href: `/searches/${run.id}` }, element("bdi", {}, short(run.title) || short(run.url, 100))),
-    run.title ? element("span", { class: "address" }, element("bdi", {}, short(run.url, 120))) : "",
+    run.title && element("span", { class: "address" }, element("bdi", {}, short(run.url, 120))),
     element("div", { class: "said" }, said),
-    run.note && run.state !== "over" ? element("div", { class: "aside" }, short(run.note, 300)) : "",
-    run.fault ? element("div", { class: "fault" }, short(run.fault, 300)) : "",
+    note && element("div", { class: "soft" }, short(note, 300)),
   );
-  return [JSON.stringify([run.title, run.url, said, run.note, run.fault]), make];
+  return [JSON.stringify([run.title, run.url, said, note]), make];
 }
 
 function progress(run) {
-  if (run.state === "running") return `${run.members.length} of ${run.n} found, ${run.tried} of ${counted(run.links, "link")} tried`;
-  if (run.state === "ended" && run.tried) return `${run.members.length} of ${run.n} were found by then`;
-  return "";
+  if (run.state === "waiting") return "";
+  return `${run.members.length} of ${run.n} found, ${run.tried} of ${counted(run.links, "link")} tried`;
 }
 
 function side(run) {
   const make = () => element("div", { class: "side" },
-    element("span", { class: `state ${run.state}` }, STATES[run.state]),
-    element("span", { class: "aside" }, `${counted(run.n, "page")} wanted, ${run.strategy}`),
+    badge(run.state),
+    element("span", { class: "soft" }, facts(run)),
     element("time", { datetime: new Date(1000 * run.created).toISOString() }, when(run.created)),
-    run.report ? element("a", { href: run.report, "aria-label": `Report on ${short(run.title || run.url, 80)}` }, "Report") : "",
-    run.state === "waiting" || run.state === "running"
-      ? element("button", { type: "button", "aria-label": `Cancel the search from ${short(run.url, 80)}`, onclick: () => act(`/api/searches/${run.id}/cancel`) }, "Cancel")
-      : "",
+    run.report && element("a", { href: run.report, "aria-label": `Report on ${short(run.title || run.url, 80)}` }, "Report"),
+    isOpen(run) && element("button", { type: "button", "aria-label": `Cancel the search from ${short(run.url, 80)}`, onclick: () => act(`/api/searches/${run.id}/cancel`) }, "Cancel"),
   );
-  return [JSON.stringify([run.state, run.report, when(run.created)]), make];
+  return [JSON.stringify([run.state, run.report, facts(run), when(run.created)]), make];
 }
 
 function when(seconds) {

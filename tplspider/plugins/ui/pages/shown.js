@@ -1,9 +1,11 @@
 // What both pages use: requests to our server, and elements that are made of texts alone.
 
 export const STATES = {
-  waiting: "waiting", running: "searching", over: "done",
-  cancelled: "cancelled", ended: "ended early", failed: "failed",
+  waiting: "waiting", searching: "searching", complete: "complete", partial: "partial",
+  none: "no other page found", failed: "failed", stopped: "stopped",
 };
+
+export const isOpen = (run) => run.state === "waiting" || run.state === "searching";
 
 export class Refused extends Error {
   constructor(status, why, told = {}) {
@@ -35,9 +37,8 @@ export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes))
     if (key === "onclick") made.addEventListener("click", value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== undefined && value !== "") made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== "" && child !== null && child !== undefined));
+    else if (value !== undefined && value !== "") made.setAttribute(key, value);
+  made.append(...children.filter(Boolean));
   return made;
 }
 
@@ -55,20 +56,24 @@ export function address(url, most = 100) {
   const half = Math.floor(most / 2);
   const shown = clean.length <= most ? clean : `${clean.slice(0, half)}…${clean.slice(half + 1 - most)}`;
   const words = element("bdi", {}, shown);
-  if (!isOfTheWeb(url)) return element("span", { class: "address" }, words);
+  const parsed = url.length <= 2083 && URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) return element("span", { class: "address" }, words);
   return element("a", { class: "address", href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, words);
 }
 
-export function isOfTheWeb(url) {
-  try {
-    return ["http:", "https:"].includes(new URL(url).protocol) && url.length <= 2083;
-  } catch {
-    return false;
-  }
+export function badge(state) {
+  return element("span", { class: `state ${state}` }, STATES[state] ?? state);
 }
 
 export function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : noun.endsWith("search") ? "es" : "s"}`;
+}
+
+/** What a search took and gave: its duration, the length of its text. */
+export function facts(run) {
+  const seconds = run.started && run.ended ? run.ended - run.started : 0;
+  const took = seconds < 90 ? `${Math.max(seconds, 0.1).toFixed(seconds < 10 ? 1 : 0)} s` : `${Math.round(seconds / 60)} min`;
+  return [run.length ? counted(run.length, "character") : "", seconds ? took : ""].filter(Boolean).join(", ");
 }
 
 /** Change a text only if it is another one: a live region would tell it again. */
