@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +72,11 @@ class UiServer:
         *options: str,
         settings: dict[str, str] | None = None,
         project: Project | None = None,
+        limit: int | None = None,
     ) -> None:
         self.folder = folder
-        given = {**SETTINGS, "LOG_LEVEL": "WARNING"} if project is None else {}
-        given |= settings or {}
+        given = {**SETTINGS, **(settings or {})} if project is None else settings or {}
+        given.pop("LOG_LEVEL", None)  # the command has one of its own
         path = {"PYTHONPATH": project.path} if project else {}
         # Its own port at the first start, and from then on the one that is kept.
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
@@ -86,6 +89,7 @@ class UiServer:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
+            preexec_fn=limit and partial(_limit_files, limit),
         )
         assert self.process.stdout
         line = self.process.stdout.readline()
@@ -141,6 +145,11 @@ class UiServer:
         self.process.stdout.close()
         self._log.close()
         return code
+
+
+def _limit_files(most: int) -> None:
+    """Let a process open so many files, as systems do that give few."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class GatedSite(SiteServer):

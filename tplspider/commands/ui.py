@@ -47,8 +47,6 @@ class Command(ScrapyCommand):
         super().process_options(args, opts)
         assert self.settings is not None
         answer_by_command(self.settings)
-        # The page tells of each search what could not be loaded.
-        self.settings.set("RETRY_GIVE_UP_LOG_LEVEL", "INFO", priority=30)
         if opts.search_profile is not None:
             self.settings.set("TPLSPIDER_PROFILE", opts.search_profile, priority="cmdline")
 

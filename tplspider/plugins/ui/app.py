@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import logging
 import re
@@ -12,7 +11,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from aiohttp import web
 from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
@@ -21,7 +20,7 @@ from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError, is_extension
 from tplspider.plugins.ui.connections import trust
-from tplspider.plugins.ui.searches import TooManyError, read_lines
+from tplspider.plugins.ui.searches import TooManyError, ended, read_lines
 from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
 from tplspider.search.session import STRATEGIES
@@ -48,7 +47,11 @@ _KINDS: dict[str, type] = {
     "summary": CandidateSearch,
     "texts": PageTemplate,
 }
-_EXPORTERS = {"jl": JsonLinesItemExporter, "json": JsonItemExporter, "csv": FeedCsvExporter}
+_EXPORTERS: dict[str, Any] = {
+    "jl": JsonLinesItemExporter,
+    "json": JsonItemExporter,
+    "csv": FeedCsvExporter,
+}
 _TYPES = {"jl": "application/jsonlines", "json": "application/json", "csv": "text/csv"}
 _STATIC = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _HEADINGS = {401: "Your browser is not signed in", 403: "Refused", 404: "Nothing is here"}
@@ -72,9 +75,7 @@ def make_app(searches: Searches, access: Access, address: str) -> web.Applicatio
     """The application that a server runs."""
     app = web.Application(middlewares=[_guard(access)], client_max_size=_LARGEST)
     app.on_response_prepare.append(_add_headers)
-    app.add_routes(Pages(access).routes())
-    app.add_routes(Api(searches, access, address).routes())
-    app.add_routes(Downloads(searches).routes())
+    app.add_routes(App(searches, access, address).routes())
     return app
 
 
@@ -153,19 +154,35 @@ def _file(name: str) -> str:
     return (files("tplspider.plugins.ui") / "pages" / name).read_text("utf-8")
 
 
-class Pages:
-    """The pages themselves, which are the same for everybody: their scripts ask for the rest."""
+class App:
+    """The handlers. The pages are the same for everybody: their scripts ask for the rest."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, searches: Searches, access: Access, address: str) -> None:
+        self._searches, self._access, self._address = searches, access, address
+        self._streams = 0
 
     def routes(self) -> list[web.RouteDef]:
         return [
             web.get("/", self.home),
-            web.get(f"/searches/{_ID}", self.search),
             web.get("/static/{name}", self.static),
             web.get("/enter", self.enter, allow_head=False),
+            web.get(f"/searches/{_FEED}", self.feeds),
+            web.get(f"/searches/{_ID}", self.search_page),
+            web.get(f"/searches/{_ID}/report", self.report),
+            web.get(f"/searches/{_ID}/report.html", self.report),
+            web.get(f"/searches/{_ID}/text.{{format:txt|md}}", self.text),
+            web.get(f"/searches/{_ID}/{_FEED}", self.feed),
+            web.get("/api/hello", self.hello),
+            web.get("/api/searches", self.searches),
+            web.post("/api/searches", self.begin),
+            web.post("/api/searches/cancel", self.cancel_all),
+            web.get(f"/api/searches/{_ID}", self.search),
+            web.get(f"/api/searches/{_ID}/events", self.events, allow_head=False),
+            web.post(f"/api/searches/{_ID}/cancel", self.cancel),
+            web.post("/api/codes", self.code),
         ]
+
+    # Pages.
 
     async def home(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
         """The form and the list. ``?url=`` is filled in, and nothing starts."""
@@ -177,7 +194,7 @@ class Pages:
         text = _file("home.html").replace("{{ strategies }}", options)
         return web.Response(text=text, content_type="text/html")
 
-    async def search(self, request: web.Request) -> web.Response:  # noqa: ARG002 - likewise
+    async def search_page(self, request: web.Request) -> web.Response:  # noqa: ARG002 - likewise
         """One search, while it goes on and afterwards."""
         return web.Response(text=_file("search.html"), content_type="text/html")
 
@@ -207,25 +224,7 @@ class Pages:
             found.set_cookie(self._access.cookie, value, httponly=True, samesite="Lax", path="/")
         return found
 
-
-class Api:
-    """What scripts, programs and the extension ask for, as JSON."""
-
-    def __init__(self, searches: Searches, access: Access, address: str) -> None:
-        self._searches, self._access, self._address = searches, access, address
-        self._streams = 0
-
-    def routes(self) -> list[web.RouteDef]:
-        return [
-            web.get("/api/hello", self.hello),
-            web.get("/api/searches", self.searches),
-            web.post("/api/searches", self.begin),
-            web.post("/api/searches/cancel", self.cancel_all),
-            web.get(f"/api/searches/{_ID}", self.search),
-            web.get(f"/api/searches/{_ID}/events", self.events, allow_head=False),
-            web.post(f"/api/searches/{_ID}/cancel", self.cancel),
-            web.post("/api/codes", self.code),
-        ]
+    # What scripts, programs and the extension ask for, as JSON.
 
     async def hello(self, request: web.Request) -> web.Response:
         """Prove that this server knows the token, before a client sends anything."""
@@ -262,31 +261,28 @@ class Api:
         if not wanted and not refused:
             raise RefusedError(400, "no address is given")
         runs = self._searches.submit(wanted)
-        told = [{"id": run.id, "url": run.url, "state": run.state} for run in runs]
-        answer: dict[str, Any] = {"searches": told, "refused": refused}
+        answer: dict[str, Any] = {"searches": [_entry(run) for run in runs], "refused": refused}
         if not runs:
             answer["error"] = f"no line can be searched: {refused[0]['reason']}"
         return web.json_response(answer, status=201 if runs else 400)
 
     async def search(self, request: web.Request) -> web.Response:
         """All that is known of one search."""
-        run = _run(self._searches, request)
-        answer = self._searches.store.answer(run.id) if run.has_answer else None
-        found = answer or {"summary": None, "candidates": [], "text": None}
-        for row in found["summary"]["explored"] if answer else ():
-            row["words"] = reason_words(row["reason"]) if row["reason"] else ""
-        text = found["text"] and {
-            "title": found["text"]["title"],
-            "text": found["text"]["main_text"],
-            "markdown": found["text"]["main_markdown"],
-            "evidence": found["text"]["evidence"],
-        }
-        rest = {"summary": found["summary"], "candidates": found["candidates"], "text": text}
-        return web.json_response({**_entry(run), **rest})
+        run = self._run(request)
+        found: Answer = {"summary": None, "candidates": [], "text": None}
+        if run.has_answer:
+            found = self._answer(request)
+            for row in found["summary"]["explored"]:
+                row["words"] = reason_words(row["reason"]) if row["reason"] else ""
+        if text := found["text"]:
+            names = {"text": "main_text", "markdown": "main_markdown"}
+            told = {name: text[names.get(name, name)] for name in ("title", "evidence", *names)}
+            found["text"] = told
+        return web.json_response({**_entry(run), **found})
 
     async def cancel(self, request: web.Request) -> web.Response:
         """End one search, with what it has."""
-        run = _run(self._searches, request)
+        run = self._run(request)
         self._searches.cancel([run.id])
         return web.json_response(_entry(run))
 
@@ -302,45 +298,27 @@ class Api:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """What happens in a search, a line each, until it is over."""
-        run = _run(self._searches, request)
+        run = self._run(request)
         if self._streams >= _MOST_STREAMS:
             raise RefusedError(503, "too many pages watch searches: close some")
-        search = self._searches.open.get(run.id)
+        search = self._searches.open.get(run.id) or ended(run)
         self._streams += 1
         try:
             out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
             await out.prepare(request)
-            if search is None:
-                ended = {"event": "ended", "search": vars(run)}
-                await out.write(f"{json.dumps(ended)}\n".encode())
-            else:
-                async for events in search.follow():
-                    lines = "".join(f"{json.dumps(event)}\n" for event in events)
-                    await out.write(lines.encode())
+            async for events in search.follow():
+                lines = "".join(f"{json.dumps(event)}\n" for event in events)
+                await out.write(lines.encode())
             await out.write_eof()
         finally:
             self._streams -= 1
         return out
 
-
-class Downloads:
-    """Reports to look at, texts and feeds to take away."""
-
-    def __init__(self, searches: Searches) -> None:
-        self._searches = searches
-
-    def routes(self) -> list[web.RouteDef]:
-        return [
-            web.get(f"/searches/{_ID}/report", self.report),
-            web.get(f"/searches/{_ID}/report.html", self.report),
-            web.get(f"/searches/{_ID}/text.{{format:txt|md}}", self.text),
-            web.get(f"/searches/{_ID}/{_FEED}", self.feed),
-            web.get(f"/searches/{_FEED}", self.feeds),
-        ]
+    # Reports to look at, texts and feeds to take away.
 
     async def report(self, request: web.Request) -> web.Response:
         """The report that the crawl wrote, with a way back; as ``report.html`` to be saved."""
-        run = _run(self._searches, request)
+        run = self._run(request)
         page = self._searches.store.report(run.id)
         if page is None:
             raise RefusedError(404, "this search has no report")
@@ -373,25 +351,31 @@ class Downloads:
         """The same of all searches, the oldest first."""
         return await _send(request, self._searches.store.answers())
 
+    def _run(self, request: web.Request) -> Run:
+        run_id = request.match_info["id"]
+        if search := self._searches.open.get(run_id):
+            return search.run
+        if run := self._searches.store.get(run_id):
+            return run
+        raise RefusedError(404, "there is no such search in the list")
+
     def _answer(self, request: web.Request) -> Answer:
-        run = _run(self._searches, request)
-        answer = self._searches.store.answer(run.id) if run.has_answer else None
-        if answer is None:
-            raise RefusedError(404, "this search has no answer")
-        return answer
+        if answer := self._searches.store.answer(request.match_info["id"]):
+            return answer
+        raise RefusedError(404, "there is no answer of such a search")
 
 
 async def _send(request: web.Request, answers: Iterable[Answer]) -> web.Response:
     kind, form = request.match_info["kind"], request.match_info["format"]
-    # In a thread: there may be twenty thousand. The response closes the file.
+    # In a thread: there may be twenty thousand.
     file = await asyncio.to_thread(_export, answers, kind, form)
     headers = {"Content-Disposition": f'attachment; filename="{kind}.{form}"'}
     return web.Response(body=file, content_type=_TYPES[form], charset="utf-8", headers=headers)
 
 
-def _export(answers: Iterable[Answer], kind: str, form: str) -> io.BufferedIOBase:
+def _export(answers: Iterable[Answer], kind: str, form: str) -> IO[bytes]:
     item_class: Any = _KINDS[kind]
-    file: Any = TemporaryFile()
+    file = TemporaryFile()  # noqa: SIM115 - the response closes it
     names = [each.name for each in fields(item_class)] if form == "csv" else None
     exporter = _EXPORTERS[form](file, fields_to_export=names, encoding="utf-8")
     exporter.start_exporting()
@@ -401,16 +385,7 @@ def _export(answers: Iterable[Answer], kind: str, form: str) -> io.BufferedIOBas
             exporter.export_item(item_class(**row))
     exporter.finish_exporting()
     file.seek(0)
-    return file  # type: ignore[no-any-return]
-
-
-def _run(searches: Searches, request: web.Request) -> Run:
-    run_id = request.match_info["id"]
-    if run_id in searches.open:
-        return searches.open[run_id].run
-    if run := searches.store.get(run_id):
-        return run
-    raise RefusedError(404, "there is no such search in the list")
+    return file
 
 
 def _entry(run: Run) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``scrapy ui --extension``: the button for browsers, written to a folder that they load it from."""
+"""``scrapy ui --extension``: the button for browsers, written to a folder."""
 
 from __future__ import annotations
 

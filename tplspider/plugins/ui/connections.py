@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
 
     from aiohttp import web
@@ -68,10 +69,20 @@ class Connection(asyncio.Protocol):
         self._protocol.resume_writing()
 
 
-def bounded(factory: Callable[[], Any]) -> Callable[[], Connection]:
-    """A factory of protocols for a server whose connections are bounded."""
+async def accept(listener: socket.socket, factory: Callable[[], Any]) -> None:
+    """Serve the connections to a socket, each by a protocol of the *factory*, until cancelled.
+
+    One after the other: asyncio's own server accepts a hundred before it looks at the first.
+    """
+    loop = asyncio.get_running_loop()
     connections: dict[Connection, None] = {}
-    return lambda: Connection(factory(), connections)
+    listener.setblocking(False)  # noqa: FBT003 - it has no name
+    while True:
+        try:
+            accepted, _ = await loop.sock_accept(listener)
+            await loop.connect_accepted_socket(lambda: Connection(factory(), connections), accepted)
+        except OSError:  # it is gone already; or too many files are open
+            await asyncio.sleep(0.1)
 
 
 def trust(request: web.Request) -> None:

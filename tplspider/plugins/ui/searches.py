@@ -119,6 +119,13 @@ class OpenSearch:
         self.tell(event)
 
 
+def ended(run: Run) -> OpenSearch:
+    """A search that is over, for those who watch."""
+    search = OpenSearch(run, {})
+    search.tell({"event": "ended", "search": vars(run)})
+    return search
+
+
 def _member(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"rank": row["rank"], "url": row["url"], "title": row["title"] or row["anchor_text"]}
 
@@ -300,8 +307,8 @@ class Searches:
 
     async def _watch(self, process: Process) -> None:
         """Kill a child that hangs: a page must not take the other searches with it."""
-        while time.monotonic() - self._heard < _SILENCE:
-            await asyncio.sleep(1)
+        while (left := self._heard + _SILENCE - time.monotonic()) > 0:
+            await asyncio.sleep(left)
         logger.error("The process that searches hangs: it is killed")
         _kill(process)
 

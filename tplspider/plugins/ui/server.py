@@ -14,7 +14,6 @@ import socket
 import sys
 import webbrowser
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from tempfile import TemporaryDirectory
@@ -29,7 +28,7 @@ from filelock import FileLock, Timeout
 
 from tplspider.plugins.ui.access import Access, address_of, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
-from tplspider.plugins.ui.connections import bounded
+from tplspider.plugins.ui.connections import accept
 from tplspider.plugins.ui.searches import Searches
 from tplspider.plugins.ui.store import Store
 
@@ -115,54 +114,42 @@ def read_port(given: str) -> int:
     return int(given)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a server is made of. Its *listener* is bound already."""
+async def serve(
+    folder: StateFolder,
+    access: Access,
+    listener: socket.socket,
+    worker: Sequence[str],
+    ready: Callable[[str], object],
+) -> int:
+    """Run until Ctrl-C or SIGTERM; *ready* is called with an address that signs a browser in.
 
-    folder: StateFolder
-    token: str
-    host: str
-    listener: socket.socket
-    worker: Sequence[str]  # the command that starts the child process
-
-    @property
-    def port(self) -> int:
-        return int(self.listener.getsockname()[1])
-
-    @property
-    def address(self) -> str:
-        """Where a browser on this machine finds it."""
-        name = {"0.0.0.0": HOST, "": HOST, "::": "::1"}.get(self.host, self.host)  # noqa: S104 - not bound by this
-        return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
-
-
-async def serve(plan: Plan, ready: Callable[[str], object], stop: asyncio.Event) -> int:
-    """Run until *stop* is set; *ready* is called with an address that signs a browser in.
-
-    Gives how many searches were ended by that. Raises StoreError if nothing can be kept.
+    *worker* is the command of the child process. Gives how many searches were ended early.
     """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, stop.set)
     # The bar of a crawl is for those who crawl.
     env = {**os.environ, "TQDM_DISABLE": "1"}
-    with closing(Store(plan.folder.path)) as store, TemporaryDirectory() as reports:
-        searches = Searches(store, plan.worker, env, Path(reports))
-        access = Access(plan.token, plan.host, plan.port)
+    with closing(Store(folder.path)) as store, TemporaryDirectory() as reports:
+        searches = Searches(store, worker, env, Path(reports))
         runner = web.AppRunner(
-            make_app(searches, access, plan.address),
+            make_app(searches, access, folder.address()),
             handler_cancellation=True,  # of streams that nobody reads any more
             access_log=None,
             logger=_http_logger(),
             shutdown_timeout=_PATIENCE,
         )
         await runner.setup()
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(bounded(runner.server), sock=plan.listener)
+        assert runner.server
+        accepting = asyncio.create_task(accept(listener, runner.server))
         working = asyncio.create_task(searches.work())
         try:
-            ready(f"{plan.address}/enter?code={access.make_code('/')}")
+            ready(f"{folder.address()}/enter?code={access.make_code('/')}")
             await stop.wait()
         finally:
             early = await searches.end(working)
-            server.close()
+            accepting.cancel()
             await runner.cleanup()
         return early
 
@@ -189,10 +176,7 @@ def run_ui(opts: argparse.Namespace, worker: Sequence[str], say: Callable[[str],
         if names := _options_of_a_start(opts):
             why = f"{', '.join(names)}: a server has {folder.path} already: end it first"
             raise ValueError(why) from None
-        address = ask_for_address(folder)
-        _show(address, say)
-        if opts.open:
-            _open(address)
+        _show(ask_for_address(folder), say, is_opened=opts.open)
 
 
 def _serve(
@@ -207,9 +191,10 @@ def _serve(
         HOST if opts.host.lower() == "localhost" else opts.host.removeprefix("[").removesuffix("]")
     )
     with _listen(host, before if opts.port is None else read_port(opts.port)) as listener:
-        plan = Plan(folder, folder.token(new=opts.new_token), host, listener, worker)
-        folder.write("port", str(plan.port))
-        folder.write("address", plan.address)
+        port = listener.getsockname()[1]
+        folder.write("port", str(port))
+        folder.write("address", _address(host, port))
+        access = Access(folder.token(new=opts.new_token), host, port)
         found = address_of(host)
         if not (found and found.is_loopback):
             logger.warning(
@@ -219,36 +204,29 @@ def _serve(
             )
 
         def ready(address: str) -> None:
-            _show(address, say)
-            if opts.open:
-                # In a thread: browsers for terminals are waited for, and want to be answered.
-                Thread(target=_open, args=(address,), daemon=True).start()
+            _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
-            if plan.port != before:
-                say(f"The port is {plan.port} from now on: write buttons anew that have another")
+            if port != before:
+                say(f"The port is {port} from now on: write buttons anew that have another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
 
-        early = asyncio.run(_until_signal(plan, ready))
+        early = asyncio.run(serve(folder, access, listener, worker, ready))
         told = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
         say(f"The server has ended{told}.")
 
 
-async def _until_signal(plan: Plan, ready: Callable[[str], object]) -> int:
-    stop = asyncio.Event()
-    with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
-        for each in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(each, stop.set)
-    return await serve(plan, ready, stop)
+def _address(host: str, port: int) -> str:
+    """Where a browser on this machine finds the server."""
+    name = {"0.0.0.0": HOST, "": HOST, "::": "::1"}.get(host, host)  # noqa: S104 - not bound by this
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
 
 
-def _show(address: str, say: Callable[[str], object]) -> None:
+def _show(address: str, say: Callable[[str], object], *, is_opened: bool) -> None:
     say(f"Search from your browser (valid once, within a minute): {address}")
-
-
-def _open(address: str) -> None:
-    if not webbrowser.open(address):
-        logger.warning("There is no browser to open the address with")
+    if is_opened:
+        # In a thread: browsers for terminals are waited for, and want to be answered.
+        Thread(target=webbrowser.open, args=(address,)).start()
 
 
 def _listen(host: str, port: int) -> socket.socket:

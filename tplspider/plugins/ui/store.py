@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sqlite3
 import zlib
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     Answer = dict[str, Any]  # summary, candidates, and the text or None
-
-logger = logging.getLogger(__name__)
 
 OPEN = ("waiting", "searching")
 MOST = 20_000  # searches in the list
@@ -78,39 +75,20 @@ class Run:
 
 
 class Store:
-    """The file. Several processes never share it; a damaged file is put aside."""
+    """The file, which one process uses."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "list.sqlite"
         with self._errors():
-            try:
-                self._file = self._open()
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError as error:
-                logger.warning("%s is damaged (%s), and put aside", self._path, error)
-                self._path.replace(self._path.with_suffix(".damaged"))
-                for ending in ("-wal", "-shm"):
-                    self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
-                self._file = self._open()
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._file = sqlite3.connect(self._path, isolation_level=None)
+            self._file.executescript(_TABLE)
             # What was open when the server was killed.
             self._file.execute(
                 "UPDATE runs SET is_open = 0,"
                 " record = json_set(record, '$.state', 'stopped', '$.note', ?) WHERE is_open",
                 (LOST,),
             )
-
-    def _open(self) -> sqlite3.Connection:
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        file = sqlite3.connect(self._path, isolation_level=None)
-        try:
-            file.executescript(_TABLE)
-            if (found := file.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
-                raise sqlite3.DatabaseError(*found)  # noqa: TRY301 - as SQLite itself would say it
-        except sqlite3.DatabaseError:
-            file.close()
-            raise
-        return file
 
     def add(self, runs: Sequence[Run]) -> None:
         """Keep new runs, all or none, give them numbers, and forget the oldest beyond the most."""
@@ -129,17 +107,13 @@ class Store:
 
     def save(self, runs: Sequence[Run], answer: Answer | None = None, report: bytes = b"") -> None:
         """Keep what became of runs that are over; a single one with its answer and report."""
+        packed = zlib.compress(json.dumps(answer).encode()) if answer else None
+        page = zlib.compress(report) if report else None
         with self._errors(), self._transaction():
-            for run in runs:
-                self._file.execute(
-                    "UPDATE runs SET is_open = 0, record = ?, answer = ?, report = ? WHERE id = ?",
-                    (
-                        json.dumps(asdict(run)),
-                        zlib.compress(json.dumps(answer).encode()) if answer else None,
-                        zlib.compress(report) if report else None,
-                        run.id,
-                    ),
-                )
+            self._file.executemany(
+                "UPDATE runs SET is_open = 0, record = ?, answer = ?, report = ? WHERE id = ?",
+                [(json.dumps(asdict(run)), packed, page, run.id) for run in runs],
+            )
 
     def total(self) -> int:
         with self._errors():

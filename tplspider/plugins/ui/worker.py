@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from tplspider import signals
 from tplspider.hooks import close_spider
@@ -72,6 +74,9 @@ def run_worker(settings: Settings, folder: Path) -> None:
     os.dup2(2, 1)
     process = AsyncCrawlerProcess(settings)
     guard_log()
+    if (settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
+        # The page tells what it means that a page failed; Scrapy has a traceback for it.
+        logging.getLogger("scrapy").setLevel(logging.CRITICAL)
     crawler = process.create_crawler(TemplateCandidatesSpider)
     process.crawl(crawler, _keys=_Worker(crawler, out, folder).keys(), report=str(folder))
     process.start()
