@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
 import time
 from asyncio.subprocess import PIPE
 from contextlib import suppress
@@ -299,7 +300,7 @@ class Searches:
                 self._take(line)
         except (ValueError, OSError) as error:  # a line without end
             logger.error("The process that searches is out of order: %s", error)  # noqa: TRY400
-            _kill(process)
+            _send_signal(process, signal.SIGKILL)
         finally:
             self._process = None
             watching.cancel()
@@ -310,7 +311,7 @@ class Searches:
         while (left := self._heard + _SILENCE - time.monotonic()) > 0:
             await asyncio.sleep(left)
         logger.error("The process that searches hangs: it is killed")
-        _kill(process)
+        _send_signal(process, signal.SIGKILL)
 
     async def end(self, working: asyncio.Task[None]) -> int:
         """Let the child hand in what it has, and end; gives how many searches ended early."""
@@ -321,10 +322,14 @@ class Searches:
             working.cancel()
         elif process.stdin:
             process.stdin.close()
-        _, late = await asyncio.wait({working}, timeout=_GRACE)
-        if late and process:
-            _kill(process)
-            await asyncio.wait({working}, timeout=_GRACE)
+        latest = time.monotonic() + _GRACE
+        while self.open and not working.done() and time.monotonic() < latest:
+            await asyncio.wait({working}, timeout=0.1)
+        # Scrapy waits for requests in flight, but not after a second signal.
+        for each in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+            await asyncio.wait({working}, timeout=1)
+            if process and not working.done():
+                _send_signal(process, each)
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working
@@ -332,6 +337,6 @@ class Searches:
         return early
 
 
-def _kill(process: Process) -> None:
+def _send_signal(process: Process, number: int) -> None:
     with suppress(ProcessLookupError):
-        process.kill()
+        process.send_signal(number)
