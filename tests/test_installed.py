@@ -220,7 +220,7 @@ def test_the_page_anywhere(project: Project, nowhere: Project, serve: Serve, pla
     settings = {"DOWNLOAD_DELAY": "0", "HTTPPROXY_ENABLED": "False"}
     with UiServer(where.folder / "state", settings=settings, project=where) as ui:
         (run,) = ui.search(serve("menu").url + "/docs/guide/four.html")
-        assert ui.events(run)[-1]["search"]["state"] == "over"
+        assert ui.events(run)[-1]["search"]["state"] == "complete"
     assert ui.log == ""
     assert not (where.folder / "precious.json").exists()
 

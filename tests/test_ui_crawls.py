@@ -254,9 +254,10 @@ def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite)
         second = [sys.executable, "-m", "scrapy", "ui", f"--dir={folder}"]
         told = subprocess.run(second, cwd=PROJECT, capture_output=True, text=True, check=True)
         assert ask(after.address, "GET", told.stdout.rpartition(after.url)[2].strip()).status == 303
-        for option in (("--port", "0"), ("--new-token",), ("-s", "A=1"), ("--profile", "polite")):
-            done = run_scrapy("ui", f"--dir={folder}", *option, folder=tmp_path)
-            assert (done.code, done.log.count("\n")) == (2, 1)
+        given = ("--port=0", "--new-token", "-sA=1", "--profile=polite", "--host=0.0.0.0")
+        done = run_scrapy("ui", f"--dir={folder}", *given, folder=tmp_path)
+        assert (done.code, done.log.count("\n")) == (2, 1)
+        assert "--port, --host, --new-token, --profile, -s: " in done.log
         (running,) = after.search(site.url + KEY_PAGE)
         wait_until(lambda: state(after, running)["tried"] == 1)
         assert after.end() == 0  # Ctrl-C: what there is, is kept

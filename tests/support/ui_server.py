@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +79,16 @@ class UiServer:
         # Its own port at the first start, and from then on the one that is kept.
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
+        # With few files that it may open, as on other systems.
+        shell = ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(limit)) if limit else ()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
+            [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
             + [f"-s{name}={value}" for name, value in given.items()],
             cwd=project.folder if project else PROJECT,
             env={**os.environ, "PYTHONWARNINGS": "default", **path},
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            preexec_fn=limit and partial(_limit_files, limit),
         )
         assert self.process.stdout
         line = self.process.stdout.readline()
@@ -145,11 +144,6 @@ class UiServer:
         self.process.stdout.close()
         self._log.close()
         return code
-
-
-def _limit_files(most: int) -> None:
-    """Let a process open so many files, as systems do that give few."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class GatedSite(SiteServer):
