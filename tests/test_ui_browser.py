@@ -64,8 +64,8 @@ def search(page: Page, addresses: str, n: int = 3) -> None:
 def test_from_the_form_to_the_text(browser: Browser, ui: UiServer, site: GatedSite) -> None:
     """By the keyboard alone; links settle while one looks, in two tabs."""
     site.slow = {SLOW}
-    permissions = {"permissions": ["clipboard-read", "clipboard-write"]}
-    with entered(browser, ui, viewport=SCREEN, **permissions) as found:
+    allowed = ["clipboard-read", "clipboard-write"]
+    with entered(browser, ui, viewport=SCREEN, permissions=allowed) as found:
         page = found.page
         focus(page, "addresses")
         page.keyboard.type(site.url + KEY_PAGE)

@@ -155,7 +155,6 @@ class Searches:
         self._command, self._env, self._reports = [*command, str(reports)], env, reports
         self._process: Process | None = None
         self._is_ending = False
-        self._heard = 0.0
 
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
         """Begin searches. Raises TooManyError or StoreError, and none is begun."""
@@ -206,7 +205,6 @@ class Searches:
     # What the child tells.
 
     def _take(self, line: bytes) -> None:
-        self._heard = time.monotonic()
         try:
             event = json.loads(line)
             search = self.open.get(event.pop("run"))
@@ -290,28 +288,20 @@ class Searches:
         except OSError as error:
             logger.error("The process that searches cannot be started: %s", error)  # noqa: TRY400
             return 1
-        self._process, self._heard = process, time.monotonic()
-        watching = asyncio.create_task(self._watch(process))
+        self._process = process
         for search in self.open.values():
             self._send(search.order)
         assert process.stdout
         try:
-            while line := await process.stdout.readline():
+            # It gives signs of life; a page must not take the other searches with it.
+            while line := await asyncio.wait_for(process.stdout.readline(), _SILENCE):
                 self._take(line)
-        except (ValueError, OSError) as error:  # a line without end
-            logger.error("The process that searches is out of order: %s", error)  # noqa: TRY400
+        except (ValueError, OSError) as error:  # a line without end; TimeoutError
+            logger.error("The process that searches is killed: %s", str(error) or "it hangs")  # noqa: TRY400
             _send_signal(process, signal.SIGKILL)
         finally:
             self._process = None
-            watching.cancel()
         return await process.wait()
-
-    async def _watch(self, process: Process) -> None:
-        """Kill a child that hangs: a page must not take the other searches with it."""
-        while (left := self._heard + _SILENCE - time.monotonic()) > 0:
-            await asyncio.sleep(left)
-        logger.error("The process that searches hangs: it is killed")
-        _send_signal(process, signal.SIGKILL)
 
     async def end(self, working: asyncio.Task[None]) -> int:
         """Let the child hand in what it has, and end; gives how many searches ended early."""
