@@ -93,16 +93,6 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         write_extension(folder, PORT)
 
 
-def test_what_broke_off_is_mended(tmp_path: Path) -> None:
-    """The manifest is there from the first file on, so the folder is known as ours."""
-    write_extension(tmp_path, PORT)
-    for path in tmp_path.iterdir():
-        if path.name != "manifest.json":
-            path.unlink()
-    write_extension(tmp_path, PORT)
-    assert contents(tmp_path) == contents(FOLDER)
-
-
 def test_the_bookmarklet() -> None:
     """It opens the form, and knows no token; the docs have it."""
     text = bookmarklet(PORT)

@@ -16,7 +16,7 @@ from tests.support.loaded_extension import (
     written_extension,
 )
 from tests.support.report_pages import PATHS, HostileSite
-from tests.support.ui_server import GatedSite, UiServer, ask
+from tests.support.ui_server import GatedSite, Thief, UiServer
 from tests.test_report_browser import PROVOKE, violations
 from tplspider.demo.server import KEY_PAGE, SiteServer
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import BrowserContext
-
-    from tplspider.demo.server import Handler
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs
@@ -145,26 +143,6 @@ def test_nothing_of_a_hostile_site_runs(popup: Popup) -> None:
         assert violations(popup.found) == []
         popup.front.goto("about:blank")
     assert (popup.found.told, popup.found.ran) == ([], [])
-
-
-class Thief(SiteServer):
-    """Another user's program on the port of a server that does not run.
-
-    It answers what it is asked for, and passes the question for the proof on to the real server.
-    """
-
-    def __init__(self, real: UiServer | None) -> None:
-        super().__init__()
-        self.real = real
-        self.got: list[str] = []
-
-    def respond(self, request: Handler) -> None:
-        self.got.append(f"{request.path}\n{request.headers}")
-        body = b'{"start": "00", "proof": "%s"}' % (b"0" * 64)
-        if self.real and request.path.startswith("/api/hello"):
-            body = ask(self.real.address, "GET", request.path).body
-        allowed = {"Access_Control_Allow_Origin": "*", "Access_Control_Allow_Headers": "*"}
-        request.answer(200, body, Content_Type="application/json", **allowed)
 
 
 @needs_chromium

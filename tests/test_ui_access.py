@@ -7,14 +7,13 @@ import os
 import re
 import resource
 import socket
-import threading
 import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.ui_server import UiServer, ask, wait_until
+from tests.support.ui_server import Thief, UiServer, ask, wait_until
 from tplspider.plugins.ui.access import Access, OwnHosts, key_of, proof_of
 from tplspider.plugins.ui.connections import MOST, PATIENCE
 from tplspider.plugins.ui.server import StateFolder, ask_for_address
@@ -110,25 +109,12 @@ def test_a_second_start_sends_the_token_to_nobody(tmp_path: Path) -> None:
     """It asks the server that has the folder: whatever answers in its place gets no token."""
     folder = StateFolder(tmp_path / "state")
     token = folder.token()
-    with socket.create_server(("127.0.0.1", 0)) as thief:
-        thief.settimeout(20)
-        folder.write("address", f"http://127.0.0.1:{thief.getsockname()[1]}")
-        got = []
-
-        def answer() -> None:
-            connection, _ = thief.accept()
-            with connection:
-                got.append(connection.recv(65536))
-                body = b'{"start": "00", "proof": "%s"}' % (b"0" * 64)
-                head = b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
-                connection.sendall(head + body)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
+    with Thief() as thief:
+        folder.write("address", thief.url)
         with pytest.raises(ValueError, match="does not know the token"):
             ask_for_address(folder)
-        thread.join()
-    assert token.encode() not in b"".join(got)
+    (request,) = thief.got
+    assert token not in request
 
 
 def test_another_host(ui: UiServer) -> None:

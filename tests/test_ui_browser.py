@@ -156,27 +156,6 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
 
 
 @needs_chromium
-def test_all_searches_can_be_reached(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """A page has a thousand at most: older ones are on the next."""
-    with UiServer(tmp_path_factory.mktemp("many") / "state", settings=SETTINGS) as ui:
-        ui.search(*(f"http://127.0.0.1:1/{number}" for number in range(1100)))
-        ui.ask("POST", "/api/searches/cancel", {})
-        while ui.ask("GET", "/api/searches?state=open").json["searches"]:
-            pass
-        with entered(browser, ui, viewport=SCREEN) as found:
-            page = found.page
-            for shown in (30, *range(130, 1000, 100), 1000):
-                expect(page.locator("#runs li")).to_have_count(shown, timeout=PATIENCE)
-                page.get_by_role("button", name="Show older ones").click()
-            expect(page.locator("#runs li")).to_have_count(100)
-            expect(page.locator("#runs li").last).to_contain_text("http://127.0.0.1:1/0")
-            page.get_by_role("button", name="Show the newest").click()
-            expect(page.locator("#runs li")).to_have_count(30)
-
-
-@needs_chromium
 def test_the_server_ends(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
     """An open page says so; after the next start, it says how to sign in."""
     folder = tmp_path_factory.mktemp("restart") / "state"

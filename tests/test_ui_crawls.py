@@ -170,16 +170,6 @@ def test_cancelling(ui: UiServer, site: GatedSite) -> None:
     assert ui.log == ""
 
 
-def test_two_searches_of_one_host_share_its_pace(tmp_path: Path, site: GatedSite) -> None:
-    pace = {"DOWNLOAD_DELAY": "0.4", "RANDOMIZE_DOWNLOAD_DELAY": "False"}
-    with UiServer(tmp_path / "state", settings=pace) as ui:
-        for run in ui.search(site.url + KEY_PAGE, site.url + "/"):
-            ui.events(run)
-    gaps = [after - before for before, after in zip(site.times, site.times[1:], strict=False)]
-    assert len(gaps) > 4
-    assert min(gaps) > 0.2, gaps
-
-
 def test_the_child_dies(ui: UiServer, site: GatedSite) -> None:
     """The server goes on, and starts another child for what had not begun."""
     site.slow = {TANDEMS, "/blog/"}

@@ -166,6 +166,26 @@ class GatedSite(SiteServer):
         wait_until(lambda: path in self.log)
 
 
+class Thief(SiteServer):
+    """Another user's program on the port of a server that does not run.
+
+    It answers what it is asked for, and passes the question for the proof on to the real server.
+    """
+
+    def __init__(self, real: UiServer | None = None) -> None:
+        super().__init__()
+        self.real = real
+        self.got: list[str] = []
+
+    def respond(self, request: Handler) -> None:
+        self.got.append(f"{request.path}\n{request.headers}")
+        body = b'{"start": "00", "proof": "%s"}' % (b"0" * 64)
+        if self.real and request.path.startswith("/api/hello"):
+            body = ask(self.real.address, "GET", request.path).body
+        allowed = {"Access_Control_Allow_Origin": "*", "Access_Control_Allow_Headers": "*"}
+        request.answer(200, body, Content_Type="application/json", **allowed)
+
+
 def wait_until(is_so: Callable[[], object]) -> None:
     end = time.monotonic() + 60
     while not is_so():

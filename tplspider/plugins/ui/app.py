@@ -20,10 +20,9 @@ from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError, is_extension
 from tplspider.plugins.ui.connections import trust
-from tplspider.plugins.ui.searches import TooManyError, ended, read_lines
+from tplspider.plugins.ui.searches import ended, read_lines
 from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
-from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +52,8 @@ _EXPORTERS: dict[str, Any] = {
     "csv": FeedCsvExporter,
 }
 _TYPES = {"jl": "application/jsonlines", "json": "application/json", "csv": "text/csv"}
-_STATIC = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_STATIC = {"ui.css": "text/css", "icon.svg": "image/svg+xml"}
+_STATIC |= dict.fromkeys(("home.js", "search.js", "shown.js"), "text/javascript")
 _HEADINGS = {401: "Your browser is not signed in", 403: "Refused", 404: "Nothing is here"}
 _BODY = re.compile(r"<body[^>]*>")
 _HEADERS = {
@@ -90,19 +90,11 @@ def _guard(access: Access) -> Any:
             if request.method == "OPTIONS":
                 return _preflight(request)
             response = await handler(request)
-        except RefusedError as error:
-            response = _refusal(request, error.status, str(error))
         except web.HTTPException as error:
             words = {404: "there is no such page", 405: "not in this way", 413: "too much at once"}
             response = _refusal(request, error.status, words.get(error.status, error.reason))
-        except TooManyError as error:
-            response = _refusal(request, 413, str(error))
-        except web.RequestPayloadError:
-            response = _refusal(request, 400, "what was sent cannot be read")
-        except ValueError as error:
-            response = _refusal(request, 400, str(error))
-        except StoreError as error:
-            response = _refusal(request, 507, str(error))
+        except (RefusedError, StoreError, ValueError, web.RequestPayloadError) as error:
+            response = _refusal(request, getattr(error, "status", 400), str(error))
         except ConnectionError:
             raise
         except Exception:
@@ -137,14 +129,9 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
 def _refusal(request: web.Request, status: int, why: str) -> web.StreamResponse:
     if "text/html" not in request.headers.get("Accept", "") or request.path.startswith("/api/"):
         return web.json_response({"error": " ".join(why.split())}, status=status)
-    values = {
-        "heading": _HEADINGS.get(status, "This cannot be done"),
-        "advice": "" if status == 401 else " hidden",
-        "why": f"{why[:1].upper()}{why[1:]}.",
-    }
-    text = _file("refused.html")
-    for name, value in values.items():
-        text = text.replace(f"{{{{ {name} }}}}", value if name == "advice" else escape(value))
+    text = _file("refused.html").replace("{{ why }}", escape(f"{why[:1].upper()}{why[1:]}."))
+    text = text.replace("{{ heading }}", _HEADINGS.get(status, "This cannot be done"))
+    text = text.replace("{{ advice }}", "" if status == 401 else " hidden")
     return web.Response(text=text, status=status, content_type="text/html")
 
 
@@ -186,13 +173,7 @@ class App:
 
     async def home(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
         """The form and the list. ``?url=`` is filled in, and nothing starts."""
-        words = {"guided": "guided (fewer loads)", "paper": "paper (as published)"}
-        options = "".join(
-            f'<option value="{escape(name)}">{escape(words.get(name, name))}</option>'
-            for name in sorted(STRATEGIES, key=lambda name: (name != "guided", name))
-        )
-        text = _file("home.html").replace("{{ strategies }}", options)
-        return web.Response(text=text, content_type="text/html")
+        return web.Response(text=_file("home.html"), content_type="text/html")
 
     async def search_page(self, request: web.Request) -> web.Response:  # noqa: ARG002 - likewise
         """One search, while it goes on and afterwards."""
@@ -201,13 +182,9 @@ class App:
     async def static(self, request: web.Request) -> web.Response:
         """A style, a script or a picture of these pages."""
         name = request.match_info["name"]
-        kind = _STATIC.get(name[name.rfind(".") :])
-        if kind is None or not re.fullmatch(r"[a-z]+\.[a-z]+", name):
+        if name not in _STATIC:
             raise web.HTTPNotFound
-        try:
-            text = _file(name)
-        except FileNotFoundError:
-            raise web.HTTPNotFound from None
+        text, kind = _file(name), _STATIC[name]
         headers = {"Cache-Control": "no-cache"}  # the next version may have another at its place
         return web.Response(text=text, content_type=kind, charset="utf-8", headers=headers)
 

@@ -49,6 +49,8 @@ _UNBEGUN = "cancelled before it began"
 class TooManyError(ValueError):
     """More searches are asked for than the list can hold."""
 
+    status = 413  # of HTTP
+
 
 def read_lines(
     addresses: str, options: Mapping[str, object]

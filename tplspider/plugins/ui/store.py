@@ -35,6 +35,8 @@ CREATE INDEX IF NOT EXISTS open_runs ON runs (is_open);
 class StoreError(Exception):
     """The file cannot be read or written."""
 
+    status = 507  # of HTTP
+
 
 @dataclass(eq=False)
 class Run:
