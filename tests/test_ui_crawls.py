@@ -225,7 +225,9 @@ def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite)
         site.wait_for(TANDEMS)
         (child,) = ui.workers
         ui.end(signal.SIGKILL)
+    site.gate.set()
     wait_until(lambda: not _is_alive(child))  # it does not go on by itself
+    site.gate.clear()
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {modes["token"], modes["list.sqlite"]} == {0o600}

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, default_settings
 
 from tplspider import signals
 from tplspider.hooks import close_spider
@@ -51,9 +51,9 @@ _LONGEST_LINE = 1 << 20
 
 def prepare(settings: Settings) -> None:
     """Set what the crawl of the worker needs, in whatever project: it has no end of its own."""
-    for name in [name for name in settings if name.startswith("CLOSESPIDER_")]:
-        settings.set(name, 0, priority="cmdline")
-    settings.set("LOG_STDOUT", value=False, priority="cmdline")
+    limits = [name for name in dir(default_settings) if name.startswith("CLOSESPIDER_")]
+    for name in (*limits, "LOG_STDOUT", "TWISTED_REACTOR"):
+        settings.set(name, getattr(default_settings, name), priority="cmdline")
     # Below what -s says: texts are what most people search for.
     settings.set("TPLSPIDER_TEXTS", value=True, priority=30)
     if find_spec("html_to_markdown"):
