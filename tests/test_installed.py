@@ -191,7 +191,7 @@ def test_the_extension_outside_of_projects(nowhere: Project) -> None:
     done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
     assert done.code == 2
     (line,) = done.log.splitlines()
-    assert "there are other files in this folder" in line
+    assert "there are other files in it" in line
 
 
 @pytest.mark.parametrize("place", ["project", "nowhere"])
@@ -288,6 +288,7 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "main",
         "markdown",
         "spark",
+        "ui",
     }
     for extra, requirements in extras().items():
         assert asked[extra] == requirements, extra
