@@ -40,7 +40,7 @@ def make_pictures(folder: Path) -> Iterator[Path]:
                 site.slow = {_SLOW}
                 (going,) = ui.search(site.url + "/blog/", n=5, strategy="paper")
                 found.page.goto(ui.enter)
-                found.page.locator("#running li", has_text="found").wait_for()
+                found.page.locator("#running li", has_text="2 of 5 found").wait_for()
                 found.page.get_by_label("Address of a page").fill(f"https://{HOST}/visit/")
                 yield _take(found, host, folder / "ui.png", "header", "#downloads")
                 found.page.goto(f"{ui.url}/searches/{run}")
