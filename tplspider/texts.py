@@ -10,11 +10,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.extraction import Extraction, ExtractionError, with_evidence
-<<<<<<< HEAD
-from tplspider.pools.pool import Pool, PooledPage, companions, page_site
-from tplspider.pools.site_templates import COMPANIONS
-=======
->>>>>>> main
 from tplspider.saved_pages import save_pages
 from tplspider.search.answer import counted
 from tplspider.search.cliques import POOL
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from tplspider.arguments import Config
     from tplspider.items import CandidateSearch, PageTemplate
     from tplspider.outputs import Outputs
+    from tplspider.pools.pool import Pool
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
@@ -41,11 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-<<<<<<< HEAD
-TEXT_COLUMNS = "final_url outcome hint title main_text evidence loads candidates".split()
 READ_FOR_POOL = 1000  # stored pages of a site: more are not looked at, however alike they are
-=======
->>>>>>> main
 HURRIED_SECONDS = 5  # for a text when the crawl ends early
 
 
@@ -137,6 +129,10 @@ class PageTexts:
         is_thin = summary and not summary.complete and summary.not_archived
         if not storage or not is_thin or not kept or kept[0].role != KEY:
             return None
+        from tplspider.pools.pool import companions, page_site
+        from tplspider.pools.site_templates import COMPANIONS
+        from tplspider.template.extract import PageSource
+
         key = PageSource(kept[0].url, kept[0].html)
         pool = stored_pool(storage.source.pages(page_site(key.url)))
         others = [each.source for each in companions(key, pool.pages)]
@@ -194,9 +190,10 @@ class PageTexts:
         return found and with_evidence(found)
 
 
-<<<<<<< HEAD
 def stored_pool(pages: Iterable[StoredPage]) -> Pool:
     """The pool of a site whose stored pages come by their sample keys."""
+    from tplspider.pools.pool import Pool, PooledPage
+
     pool = Pool()
     for page in islice(pages, READ_FOR_POOL):
         found = page.read()
@@ -210,10 +207,7 @@ def stored_pool(pages: Iterable[StoredPage]) -> Pool:
     return pool
 
 
-def table_columns(own: Iterable[str]) -> list[str]:
-=======
 def table_columns(own: Iterable[str], text: str) -> list[str]:
->>>>>>> main
     """The columns of a table of texts: the user's, then ours, none of them twice."""
     columns = list(own)
     for name in ("final_url", "outcome", "hint", "title", text, "evidence", "loads", "candidates"):
