@@ -193,8 +193,8 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
     lost: list[OSError] = []
     logger.info("Reading what the index does not know of %d files", len(files))
     archive = open_archive(files, index, lost=lost.append)
-    for fault in lost:
-        logger.error("%s: %s", fault.filename, fault.strerror)
+    for each in lost:
+        logger.error("%s: %s", each.filename, each.strerror)
     empty = len(lost)
     for path, file in archive.files.items():
         for what, count in file.faults.items():
