@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.crawls import PROJECT
 
-# Those of the room for Spark, which need not be installed, are in test_spark_parts.py.
+# Those of jobs for Spark would need it, which need not be installed.
 MODULES = [
     ".".join(path.relative_to(PROJECT).with_suffix("").parts)
     for folder in ("tplspider", "tests/support")
