@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from scrapy import Field as ItemField
 from scrapy import Item
 from scrapy.settings import Settings
-
-from tests.support.full_disk import short_files
 from tplspider.old.crawl.fields.awaited_count import AwaitedCount
 from tplspider.old.crawl.fields.field_settings import CHOICES, FieldSettings
 from tplspider.old.crawl.fields.item_fields import filled, undeclared_fields
 from tplspider.old.crawl.fields.page_shelf import PageShelf
+
+from tests.support.full_disk import short_files
 from tplspider.pools.pool import PooledPage
 
 if TYPE_CHECKING:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fastwarc.warc import WarcRecord
+
     from tests.support.crawls import FixtureServer
     from tests.support.template_site import Routes
     from tplspider.demo.server import Handler
-    from tplspider.sources.warc_extra import WarcRecord
 
 HTML = {"Content_Type": "text/html"}
 

@@ -241,6 +241,7 @@ def _update(
                 try:
                     _add(connection, where.parent, path, seen)
                 except OSError as error:
+                    connection.execute("DELETE FROM files WHERE size IS NULL")
                     failed.append(error)
             _add_originals(connection, where.parent)
             connection.execute("COMMIT")
@@ -263,6 +264,7 @@ def _add(
     connection.execute("INSERT OR IGNORE INTO files (path) VALUES (?)", (relative,))
     select = "SELECT number FROM files WHERE path = ?"
     (number,) = connection.execute(select, (relative,)).fetchone()
+    connection.execute("UPDATE files SET size = NULL WHERE number = ?", (number,))
     for table in ("captures", "originals"):
         connection.execute(f"DELETE FROM {table} WHERE file = ?", (number,))  # noqa: S608 - ours
     sites: dict[str, int] = {}

@@ -18,11 +18,12 @@ from tplspider.web.page import (
     WebPage,
     page_fault,
     redirect_to,
+    status_reason,
 )
 from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 
@@ -69,6 +70,17 @@ class StoredPages(Protocol):
 
     def count_pages(self) -> int: ...
     def close(self) -> None: ...
+
+
+class MemorySite:
+    """Pages that are there already, known by their addresses, without fragments."""
+
+    def __init__(self, answers: Iterable[WebPage] = ()) -> None:
+        self.answers: dict[str, WebPage | Redirect | NoPage] = {page.url: page for page in answers}
+
+    def load(self, url: str) -> WebPage | Redirect | NoPage:
+        """What is at an address."""
+        return self.answers.get(url.partition("#")[0]) or NoPage(status_reason(404))
 
 
 def search_pages(

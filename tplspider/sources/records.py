@@ -376,7 +376,7 @@ def _records_in(
     """All records of a file, some without bodies; if *quick*, of most only their captures."""
     place, steps = _next_start(file, 0), 1
     reader = _Reader(file, faults, is_told=bool(place))
-    if place:
+    if place or (place is None and file.seek(0, os.SEEK_END)):
         faults[BROKEN] += 1
     while place is not None:
         # FastWARC finds a record behind one: so far all is well. What it found last is read again.

@@ -320,7 +320,7 @@ def _inode(entry: os.DirEntry[str]) -> tuple[int, int] | None:
 def _codec(encoding: object) -> str:
     with suppress(LookupError, ValueError):
         if isinstance(encoding, str):
-            b"".decode(encoding)  # LookupError for a codec that is not one of texts
+            "x".encode(encoding)  # LookupError for a codec that is not one of texts
             return codecs.lookup(encoding).name
     return ""
 

@@ -29,9 +29,9 @@ from tplspider.profiles import apply_profile
 from tplspider.report.writer import ReportWriter
 from tplspider.results import Results
 from tplspider.resume import Journal
+from tplspider.saved_pages import KeptPages
 from tplspider.search.answer import private_address_hint
 from tplspider.search.session import SearchLimits, SearchSession
-from tplspider.sources.kept_pages import KeptPages
 from tplspider.storages import NOT_STORED, PageStorage
 from tplspider.texts import PageTexts, table_columns
 from tplspider.tracker import CliqueTracker, Counts, count_lost
