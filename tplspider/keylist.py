@@ -146,7 +146,7 @@ class KeyList:
             with suppress(ValueError, TypeError, RecursionError):
                 self.columns = list(json.loads(first))
             return self._json_lines()
-        if ending in (".csv", ".tsv") or delimiter == "\t":
+        if ending in (".csv", ".tsv") or delimiter == "\t" or (delimiter and not ending):
             return self._csv(delimiter or ",")
         if ending == ".json":
             raise ValueError(f"expected JSON lines ({', '.join(_JSON_LINES)})")
