@@ -150,7 +150,8 @@ def main() -> int:
                 memory[name] = done.megabytes
                 print(
                     f"{name}: {done.megabytes:.0f} MB, worker {worker:.0f} MB,"
-                    f" {done.seconds:.1f} s, {len(wrong)} faults {wrong[:3]}",
+                    f" {done.seconds:.1f} s, {done.cpu_seconds:.1f} s of processor time,"
+                    f" {len(wrong)} faults {wrong[:3]}",
                     flush=True,
                 )
                 holds = holds and not wrong

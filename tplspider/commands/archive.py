@@ -193,12 +193,12 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
     lost: list[OSError] = []
     logger.info("Reading what the index does not know of %d files", len(files))
     archive = open_archive(files, index, lost=lost.append)
-    for fault in lost:
-        logger.error("%s: %s", fault.filename, fault.strerror)
+    for each in lost:
+        logger.error("%s: %s", each.filename, each.strerror)
     empty = len(lost)
     for path, file in archive.files.items():
-        for fault, count in file.faults.items():
-            logger.warning("%s: %s: %d", path, fault, count)
+        for what, count in file.faults.items():
+            logger.warning("%s: %s: %d", path, what, count)
         if not file.records:
             logger.warning("%s: there is no page in it", path)
             empty += bool(file.faults or not file.size)

@@ -23,6 +23,7 @@ from scrapy.exceptions import CloseSpider
 from tplspider.arguments import Config, boolean, key_address, option, parsed, whole_number
 from tplspider.extraction import Extraction, ExtractionError
 from tplspider.feeds import FEED_SETTINGS
+from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
 from tplspider.pools.pool import Pool, PooledPage, page_site
@@ -212,6 +213,7 @@ class TemplateStripSpider(Spider):
         self.counts = Counts()
         self.outcomes: Counter[str] = Counter()
         self.phase, self.done = "listed", 0  # for the progress
+        self._is_closing = False
         self._workers: list[_Worker] = []
         self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
         pool = self.arguments.pool
@@ -228,8 +230,10 @@ class TemplateStripSpider(Spider):
         spider.columns = spider.arguments.columns()
         spider.feeds = plan_feeds(settings, spider.columns)
         settings.set("FEEDS", spider.feeds, priority=PRIORITY)
+        connect = crawler.signals.connect
+        connect(spider.spider_opened, signal=scrapy_signals.spider_opened)
         for signal in (scrapy_signals.item_dropped, scrapy_signals.item_error):
-            crawler.signals.connect(spider.item_lost, signal=signal)
+            connect(spider.item_lost, signal=signal)
         return spider
 
     @classmethod
@@ -266,6 +270,8 @@ class TemplateStripSpider(Spider):
             with closing(storage):
                 self.line_count, self.phase = storage.count_pages(), "stripped"
                 async for row in self._rows(storage):
+                    if self._is_closing:
+                        return
                     yield row
                     self.done += 1
                     if self.crawler.stats.get_value("tplspider/lost_files"):
@@ -392,6 +398,16 @@ class TemplateStripSpider(Spider):
             status = os.fstat(sys.stdout.fileno())
             found.add((status.st_dev, status.st_ino))
         return found
+
+    def spider_opened(self) -> None:
+        before_closing(self.crawler, self._let_items_out)
+
+    async def _let_items_out(self, reason: str) -> None:
+        """Wait for the items in the pipelines: Scrapy would wait for ever for those of start()."""
+        self._is_closing = True
+        scraper = self.crawler.engine.scraper
+        while scraper.slot and scraper.slot.itemproc_size:  # noqa: ASYNC110 - there is no signal
+            await asyncio.sleep(0.01)
 
     def item_lost(self, item: Any) -> None:
         count_lost(self.crawler)
