@@ -14,7 +14,7 @@ MODULES = [
     ".".join(path.relative_to(PROJECT).with_suffix("").parts)
     for folder in ("tplspider", "tests/support")
     for path in sorted((PROJECT / folder).rglob("*.py"))
-    if "spark" not in path.parts and "\n    >>> " in path.read_text("utf-8")
+    if "spark" not in path.relative_to(PROJECT).parts and "\n    >>> " in path.read_text("utf-8")
 ]
 
 

@@ -91,8 +91,8 @@ def crawls() -> dict[int, int]:
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (path / "cmdline").read_bytes().split(b"\0")
-            if b"tplspider.plugins.spark.child" in words:
-                found[int(path.name)] = int(words[words.index(b"crawl") - 1])
+            if (name := b"tplspider.plugins.spark.child") in words:
+                found[int(path.name)] = int(words[words.index(name) + 1])
     return found
 
 

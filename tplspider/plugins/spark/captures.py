@@ -60,6 +60,8 @@ def open_captures(
     table = spark.createDataFrame(sorted(rows), _FILES_DDL).coalesce(1)
     table.write.parquet(f"{given.output}/files")
     empty = sum(not records for _, records, _ in rows)
+    if empty == len(rows):
+        raise JobError("there is no page in any of the files")
     tell(f"{len(rows)} WARC files, {empty} of them without any page: see the table files")
     return Captures(str(index), tuple(map(str, archive.files)))
 

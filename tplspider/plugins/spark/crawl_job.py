@@ -73,7 +73,8 @@ _STARTS = 3  # of one crawl, if its process is killed
 class Wanted:
     """What a job is to search for, checked."""
 
-    keys: KeyList
+    path: str  # of the list
+    column: str
     options: SearchOptions
     names: tuple[str, ...]  # of the tables
     words: tuple[str, ...]  # arguments and settings, as a command takes them
@@ -117,14 +118,14 @@ def check(given: Namespace) -> Wanted:
     checked = Arguments.of(arguments)
     words = [f"-a{word}" for word in given.spargs] + [f"-s{word}" for word in given.settings]
     names = (CANDIDATES, SUMMARIES, *([TEXTS] if given.texts else []))
-    return Wanted(KeyList(given.keys, checked.column), checked.options, names, tuple(words))
+    return Wanted(given.keys, checked.column, checked.options, names, tuple(words))
 
 
 def search(
     spark: SparkSession, output: Output, wanted: Wanted, command: tuple[str, ...], number: int
 ) -> None:
     """Search from all key pages in *number* tasks, each by a *command*, and write the tables."""
-    task = CrawlTask(command, wanted.words, wanted.keys.column, wanted.names)
+    task = CrawlTask(command, wanted.words, wanted.column or "url", wanted.names)
     lines = _partitions(spark, output, wanted, number)
     columns = {name: ddl_of(ITEMS[name]) for name in wanted.names}
     tables = output.write(lines.mapInArrow(task.batches, ROWS_DDL), columns)
@@ -138,7 +139,8 @@ def _partitions(spark: SparkSession, output: Output, wanted: Wanted, number: int
     They are kept in files: if a worker is lost, a task that still runs is not started again because
     its input has to be made anew.
     """
-    rows, count, by = line_rows(wanted.keys, wanted.options), 0, "host"
+    keys, count, by = KeyList(wanted.path, wanted.column), 0, "host"
+    rows = line_rows(keys, wanted.options)
     path = f"{output.work}/lines"
     while chunk := list(islice(rows, _CHUNK)):
         count += len(chunk)

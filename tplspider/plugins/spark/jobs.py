@@ -88,22 +88,22 @@ class Output:
 
     def write(self, rows: DataFrame, columns: dict[str, str]) -> dict[str, DataFrame]:
         """Do the work that gives *rows*, and make the tables; *columns* are in Spark's DDL."""
+        from pyspark.sql import functions as sql
+
         made = f"{self.work}/rows"
         rows.write.partitionBy("table").option("compression", "gzip").text(made)
-        tables = {}
+        given, tables = self._given, {}
         for name, ddl in columns.items():
             lines = self._spark.read.schema("value STRING, table STRING").text(made)
             lines = lines.where(lines["table"] == name).select("value")
-            lines = lines.coalesce(self._given.num_output_partitions)
-            writer, path = "text", f"{self._given.output}/{name}"
-            if self._given.output_format == "parquet":
-                from pyspark.sql import functions as sql
-
-                parsed = sql.from_json("value", ddl, {"mode": "FAILFAST"})
-                lines, writer = lines.select(parsed.alias("row")).select("row.*"), "parquet"
-            compression = self._given.output_compression
-            getattr(lines.write.option("compression", compression), writer)(path)
-            tables[name] = self._spark.read.schema(ddl).json(made + f"/table={name}")
+            lines = lines.coalesce(given.num_output_partitions)
+            parsed = sql.from_json("value", ddl, {"mode": "FAILFAST"})
+            tables[name] = lines.select(parsed.alias("row")).select("row.*")
+            path, options = f"{given.output}/{name}", {"compression": given.output_compression}
+            if given.output_format == "parquet":
+                tables[name].write.options(**options).parquet(path)
+            else:  # as they came
+                lines.write.options(**options).text(path)
         return tables
 
     def clean(self) -> None:

@@ -6,24 +6,21 @@ pages of a site, and draws the pool itself: that is the same in every task.
 
 from __future__ import annotations
 
+import asyncio
 import json
-import logging
+import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from tplspider.extraction import SECONDS
-from tplspider.plugins.spark.captures import (
-    Captures,
-    open_captures,
-    read_manifest,
-)
+from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
+from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
 from tplspider.plugins.spark.jobs import (
     ROWS_DDL,
     JobError,
@@ -34,24 +31,20 @@ from tplspider.plugins.spark.jobs import (
     tell,
 )
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_templates import Stripper
+from tplspider.pools.strip_job import STRIP, SentPools
 from tplspider.sources.archive import WarcSite
-from tplspider.web.page import BAD_RESPONSE, ERROR, TIMEOUT, NoPage, WebPage, page_fault
-from tplspider.web.redirects import redirect_target
+from tplspider.spiders.template_strip import COLUMNS, READ_FOR_POOL, read_page, shown_path
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.sources.archive import StoredPage
-
-logger = logging.getLogger(__name__)
+    from tplspider.items import PageTemplate
 
 PAGES = "pages"
 _PER_CHUNK = 1000  # pages of a site that are stripped together
-_LOOKED_AT = 1000  # pages of a site for its pool: more are not, however alike they are
-_TEXTS = ("title", "main_text", "content_text")
-PAGE, EMPTY, UNREADABLE = "page", "empty", "unreadable"
+_CHUNKS = pa.schema([("site", pa.string()), ("first", pa.int64())])
+_NUMBERS = ("evidence", "offset")
 
 
 def main(given: list[str] | None = None) -> int:
@@ -61,7 +54,6 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--markdown", action="store_true", help="the column main_markdown")
     parser.add_argument("--html", action="store_true", help="the column main_html")
     options = parser.parse_args(given)
-    more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
     try:
         files = read_manifest(options)
         spark = start("tplspider strip")
@@ -69,23 +61,18 @@ def main(given: list[str] | None = None) -> int:
         captures = open_captures(spark, output, options, files)
     except (ValueError, JobError) as error:
         parser.error(str(error))
+    more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
+    task = StripTask(captures, (*COLUMNS, *more, "offset"))
     number = options.num_partitions or 4 * spark.sparkContext.defaultParallelism
-    task = StripTask(captures, (*_TEXTS, "evidence", *more))
     chunks = spark.createDataFrame(pa.Table.from_pylist(task.chunks(), schema=_CHUNKS))
-    chunks = chunks.repartition(number).checkpoint()
-    texts = ", ".join(f"{name} STRING" for name in (*_TEXTS, *more))
-    ddl = f"url STRING, path STRING, offset BIGINT, outcome STRING, evidence BIGINT, {texts}"
-    tables = output.write(chunks.mapInArrow(task.batches, ROWS_DDL), {PAGES: ddl})
-    counts = {
-        row["outcome"]: row["count"] for row in tables[PAGES].groupBy("outcome").count().collect()
-    }
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    tell(f"{sum(counts.values())} pages: {told}")
+    rows = chunks.repartition(number).mapInArrow(task.batches, ROWS_DDL)
+    kinds = {name: "BIGINT" if name in _NUMBERS else "STRING" for name in task.columns}
+    ddl = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    counts = output.write(rows, {PAGES: ddl})[PAGES].groupBy("outcome").count().collect()
+    told = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
+    tell(f"{sum(row['count'] for row in counts)} pages: {told}")
     output.clean()
     return 0
-
-
-_CHUNKS = pa.schema([("site", pa.string()), ("first", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -113,61 +100,59 @@ class StripTask:
         return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        stripper, pool_of = Stripper(), lru_cache(1)(draw_pool)
-        with self._archive() as archive:
-            for chunk in (row for batch in given for row in batch.to_pylist()):
-                first, site = chunk["first"], chunk["site"]
-                for stored in islice(archive.pages(site), first, first + _PER_CHUNK):
-                    where = {"url": "", "path": stored.file.name, "offset": stored.offset}
-                    empty = {name: None if name == "evidence" else "" for name in self.columns}
-                    row = where | {"outcome": ERROR} | empty
-                    try:
-                        row |= self._row(stripper, stored, pool_of(archive, site))
-                    except TimeoutError:
-                        row["outcome"] = TIMEOUT
-                    except Exception:  # a fault of ours costs this page alone
-                        logger.exception("%s at %s", stored.file, stored.offset)
-                    yield row
+        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(draw_pool)
+        with self._archive() as archive, asyncio.Runner() as runner:
+            try:
+                for chunk in (row for batch in given for row in batch.to_pylist()):
+                    site, first = chunk["site"], chunk["first"]
+                    for stored in islice(archive.pages(site), first, first + _PER_CHUNK):
+                        url, page, outcome = read_page(stored)
+                        found = None
+                        if page:
+                            strip = worker.strip(site, page, pool_of(archive, site))
+                            found, outcome = runner.run(strip)
+                        path = shown_path(os.fsencode(stored.file.name))
+                        row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
+                        for name in self.columns[len(row) :]:
+                            value = getattr(found, name, None if name == "evidence" else "")
+                            row[name] = storable(value) if isinstance(value, str) else value
+                        yield row | {"offset": stored.offset}
+            finally:
+                runner.run(worker.close())
 
-    def _row(
-        self, stripper: Stripper, stored: StoredPage, pool: tuple[PooledPage, ...]
-    ) -> dict[str, Any]:
-        url, page = stored.url, stored.read()
-        if not url:
-            return {"outcome": UNREADABLE}
-        if isinstance(page, NoPage):
-            return {"url": url, "outcome": page.reason}
-        if fault := page_fault(page):
-            if fault == BAD_RESPONSE:
-                fault = UNREADABLE if page.body else EMPTY
-            return {"url": url, "outcome": fault}
-        wanted = frozenset(self.columns)
-        pooled = PooledPage.of(url, page.text)
-        found = stripper.strip(stored.site, pooled, pool, wanted=wanted, seconds=SECONDS)
-        values = {name: getattr(found, name) for name in self.columns}
-        shown = {n: storable(v) if isinstance(v, str) else v for n, v in values.items()}
-        return {"url": url, "outcome": PAGE, **shown}
+
+class _Worker(Extraction):
+    """A process that strips pages: one that hangs, or kills it, costs one row."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        super().__init__(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
+        self._sent = SentPools(wanted)
+
+    async def strip(
+        self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]
+    ) -> tuple[PageTemplate | None, str]:
+        """The page without its template, and the outcome."""
+        try:
+            for _ in range(2):  # a process that was started anew has no pools
+                job, added = cast("Any", self._sent.job(site, page, pool))
+                if found := await self.extract(job, added):
+                    return found, "page"
+                self._sent.forget(site)
+        except ExtractionError as error:
+            return None, error.outcome
+        return None, "error"
 
 
 def draw_pool(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
     """The pool of a site, from its first pages: they come in the order of the draw."""
     pool = Pool()
-    for stored in islice(archive.pages(site), _LOOKED_AT):
-        page = stored.read()
-        if isinstance(page, WebPage) and _is_page(page):
-            pooled = PooledPage.of(page.url, page.text)
-            if not pool.takes(pooled.place):
-                break
-            pool.add(pooled)
+    for stored in islice(archive.pages(site), READ_FOR_POOL):
+        _, page, _ = read_page(stored)
+        if page and not pool.takes(page.place):
+            break
+        if page:
+            pool.add(page)
     return pool.pages
-
-
-def _is_page(page: WebPage) -> bool:
-    """Whether an answer can be read as a page, and does not lead elsewhere."""
-    try:
-        return not page_fault(page) and redirect_target(page) is None
-    except ValueError:  # it leads to nowhere
-        return False
 
 
 if __name__ == "__main__":
