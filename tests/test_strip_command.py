@@ -111,7 +111,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 def test_formats(tmp_path: Path) -> None:
     folder = mixed_folder(tmp_path / "mirror")
-    (folder / "=cmd.html").write_text("<title>+1</title><p>@SUM(1)")
+    (folder / "=cmd.html").write_text("<title>+1+1</title><p>@SUM(1)")
     names = ("out.jl", "out.json", "out.csv", "sub/out.xml")
     outputs = [word for name in names for word in ("-O", tmp_path / name)]
     assert strip(folder, *outputs, "--html").code == 0
@@ -122,7 +122,7 @@ def test_formats(tmp_path: Path) -> None:
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
         cells = [*csv.DictReader(file)]
     assert [cell["url"] for cell in cells] == [row["url"] for row in rows]
-    assert (cells[0]["path"], cells[0]["title"]) == ("'=cmd.html", "'+1")
+    assert (cells[0]["path"], cells[0]["title"]) == ("'=cmd.html", "'+1+1")
     assert cells[0]["main_text"] == "'@SUM(1)"
     assert [cell["evidence"] for cell in cells] == [
         "" if row["evidence"] is None else str(row["evidence"]) for row in rows
