@@ -59,7 +59,7 @@ def test_the_demo_takes_a_size(tmp_path: Path) -> None:
 
 @pytest.mark.crawl
 def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
-    assert run_scrapy("list", folder=tmp_path).stdout == "template_candidates\n"
+    assert run_scrapy("list", folder=tmp_path).stdout == "template_candidates\ntemplate_strip\n"
     assert run_scrapy("crawl", "nobody", folder=tmp_path).code != 0
     assert run_scrapy("crawl", folder=tmp_path).code == 2
 

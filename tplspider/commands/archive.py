@@ -81,10 +81,10 @@ class Command(BaseRunSpiderCommand):
         add("--summary", metavar="FILE", help="a file for the summaries")
         add("--texts", metavar="FILE", help="a file for the texts, which are made for it")
         add("--report", metavar="DIR", help="reports to look at; of one key page, a file")
-        add("--index", metavar="FILE", help="the index (default: beside the first file)")
-        add("--workers", metavar="N", help="processes (default: one for each core)")
+        add("--index", metavar="FILE", help="the index; it is beside the first file")
+        add("--workers", metavar="N", help="processes (one for each core)")
         add("--part", help="which hosts (I/N): what this command gives to its processes")
-        add("-n", metavar="N", help="how many pages to find (default: 3)")
+        add("-n", metavar="N", help="how many pages to find (3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import apply_default_outside_projects, apply_profile

@@ -26,9 +26,6 @@ from tplspider.feeds import FEED_SETTINGS
 from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
-from tplspider.pools.pool import Pool, PooledPage, page_site
-from tplspider.pools.store import PoolFolder
-from tplspider.pools.strip_job import STRIP, SentPools
 from tplspider.profiles import apply_profile
 from tplspider.saved_pages import write_page
 from tplspider.search.answer import counted
@@ -45,11 +42,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from tplspider.pools.pool import PooledPage
     from tplspider.sources.base import StoredPage, StoredPages
     from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 
+# Pools are imported where they are used: each crawl of a project imports all of its spiders.
 PAGE = "page"
 EMPTY = "empty"
 OUT_OF_MEMORY = "out-of-memory"
@@ -115,6 +114,8 @@ class StripArguments:
         if found.index and not found.are_archives:
             raise ValueError("index is for WARC files")
         if found.pool:
+            from tplspider.pools.store import PoolFolder
+
             PoolFolder(found.pool)
         return found
 
@@ -134,6 +135,8 @@ class StripArguments:
 
 def read_page(stored: StoredPage) -> tuple[str, PooledPage | None, str]:
     """The address of what is stored, its page, and the outcome, which says why there is none."""
+    from tplspider.pools.pool import PooledPage
+
     found = stored.read()
     if isinstance(found, NoPage):
         return stored.url, None, found.reason
@@ -173,6 +176,8 @@ class _Worker(Extraction):
     """A process, and what it was sent of the pools of sites."""
 
     def __init__(self, config: Config, wanted: frozenset[str]) -> None:
+        from tplspider.pools.strip_job import STRIP, SentPools
+
         seconds, megabytes = config.extract_seconds, config.extract_mb
         super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
         self.waiting = 0
@@ -180,6 +185,8 @@ class _Worker(Extraction):
 
     async def strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         """The page without its template; raises ExtractionError."""
+        from tplspider.pools.pool import page_site
+
         site = page_site(page.url)
         self.waiting += 1
         try:
@@ -216,8 +223,11 @@ class TemplateStripSpider(Spider):
         self._is_closing = False
         self._workers: list[_Worker] = []
         self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
-        pool = self.arguments.pool
-        self._store = PoolFolder(pool) if pool else None
+        self._store: PoolFolder | None = None
+        if pool := self.arguments.pool:
+            from tplspider.pools.store import PoolFolder
+
+            self._store = PoolFolder(pool)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -338,6 +348,8 @@ class TemplateStripSpider(Spider):
 
     async def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
         """The pool of a site, as of all its pages."""
+        from tplspider.pools.pool import Pool
+
         if site not in self._pools:
             store = self._store if site else None
             pool, changed = Pool(store.load(site) if store else ()), False
