@@ -129,7 +129,7 @@ class PageTexts:
         is_thin = summary and not summary.complete and summary.not_archived
         if not storage or not is_thin or not kept or kept[0].role != KEY:
             return None
-        from tplspider.pools.pool import companions, page_site
+        from tplspider.pools.pool import companions, page_site  # imported lazily: few need it
         from tplspider.pools.site_templates import COMPANIONS
         from tplspider.template.extract import PageSource
 
@@ -192,7 +192,7 @@ class PageTexts:
 
 def stored_pool(pages: Iterable[StoredPage]) -> Pool:
     """The pool of a site whose stored pages come by their sample keys."""
-    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.pools.pool import Pool, PooledPage  # imported lazily: few need it
 
     pool = Pool()
     for page in islice(pages, READ_FOR_POOL):

@@ -291,7 +291,8 @@ class TemplateCandidatesSpider(Spider):
                 "handle_httpstatus_all": True,
                 "cookiejar": session.search_id,
                 "depth_reset": True,
-                "dont_cache": "Authorization" in headers,  # a cache would keep the password
+                # A cache would keep the password; a storage keeps nothing, and has to answer.
+                "dont_cache": "Authorization" in headers and not self.storage,
             },
             priority=-(rank or 0),
             dont_filter=True,
