@@ -341,7 +341,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
-    folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
+    folder, out = save_site(tmp_path / "site", 1500), tmp_path / "rows.jl"
     command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
         while not out.exists() or not out.stat().st_size:
@@ -355,7 +355,7 @@ def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
         said = process.communicate(timeout=60)[1]
     rows = read(out)
     lost = [row["path"] for row in rows if row["outcome"] == "crashed"]
-    assert (process.returncode, len(rows), len(lost)) == (1, 200, 1)
+    assert (process.returncode, len(rows), len(lost)) == (1, 1500, 1)
     assert lost[0] in said
     assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 

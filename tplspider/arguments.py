@@ -295,7 +295,9 @@ class Config:
             if name in known and settings.get(name) is not None:
                 values[known[name]] = settings.get(name)
             elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
-                raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
+                raise ValueError(f"unknown setting {name}{_guess(name, known)}")
+        if not settings.get("TWISTED_REACTOR", "").endswith("AsyncioSelectorReactor"):
+            raise ValueError("TWISTED_REACTOR: expected the asyncio reactor, Scrapy's default")
         return cls(**parsed(cls, values, "TPLSPIDER_{}"))
 
 

@@ -174,7 +174,7 @@ class KeyList:
     def _text(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
             if line.strip() and not line.lstrip().startswith("#"):
-                yield self._checked(number, {"url": line.strip()}, line)
+                yield self._checked(number, {"url": line.strip()}, line.rstrip("\r\n"))
 
     def _json_lines(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
@@ -185,7 +185,7 @@ class KeyList:
                     yield KeyLine(number, fault=f"not JSON: {error}")
                     continue
                 if isinstance(row, dict):
-                    yield self._checked(number, row, line)
+                    yield self._checked(number, row, line.rstrip("\r\n"))
                 else:
                     yield KeyLine(number, fault="not a JSON object")
 
@@ -197,6 +197,8 @@ class KeyList:
             raise ValueError(f"no column {self.column!r} in the header ({shown}): use -a column=")
         if twice := next((name for name in names if name and names.count(name) > 1), ""):
             raise ValueError(f"two columns are called {twice!r}")
+        if not all(map(_is_utf8, names)):
+            raise ValueError("the header is not UTF-8")
         self.columns = list(filter(None, names))
         return self._records(reader, names)
 
@@ -221,9 +223,13 @@ class KeyList:
             yield self._checked(number, row, "\x1f".join(cells))
 
     def _checked(self, number: int, row: Mapping[str, Any], text: str) -> KeyLine:
-        if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
+        if not _is_utf8(text):
             return KeyLine(number, fault="not UTF-8")
         return key_line(number, row, self.column, text)
+
+
+def _is_utf8(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _open(path: Path | None) -> IO[str]:

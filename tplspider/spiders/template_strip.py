@@ -60,7 +60,7 @@ ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files
 READ_FOR_POOL = 1000  # captures of a site: more are not read, however alike its pages are
 _AHEAD = 16  # pages in flight for each worker: rows wait for those before them ...
 _AHEAD_BYTES = 50_000_000  # ... and so do their texts
-_POOLS = 20  # of the sites met last: files come in the order of their paths
+_POOLS = 4  # of the sites met last: files come in the order of their paths
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
