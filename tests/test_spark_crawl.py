@@ -75,14 +75,16 @@ def table(folder: Path, name: str) -> list[Row]:
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
-def least_gap(asked: list[Asked]) -> float:
-    """The shortest time between two requests to one host."""
-    last: dict[str, float] = {}
-    gaps = []
+def shortest_span(asked: list[Asked], count: int) -> float:
+    """The shortest time in which so many requests came to one host."""
+    hosts: dict[str, list[float]] = {}
     for each in asked:
-        gaps.append(each.at - last.get(each.host, 0))
-        last[each.host] = each.at
-    return min(gaps)
+        hosts.setdefault(each.host, []).append(each.at)
+    return min(
+        last - first
+        for times in hosts.values()
+        for first, last in zip(times, times[count - 1 :], strict=False)
+    )
 
 
 def crawls() -> dict[int, int]:
@@ -137,8 +139,8 @@ def test_the_rows_of_one_machine_when_a_worker_is_killed(
     for name in ("candidates", "summaries", "texts"):
         expected = (tmp_path / f"{name}.jl").read_text("utf-8").splitlines()
         assert shown(table(tmp_path / "out", name)) == shown([*map(json.loads, expected)]), name
-    # Of two crawls with that delay, one would ask within 0.25 s of the other.
-    assert least_gap(sites.asked()[before:]) > 0.25
+    # Two crawls would need 1.25 s; a busy machine may hand single requests on too late.
+    assert shortest_span(sites.asked()[before:], 6) > 1.8
     assert not any((tmp_path / "out" / "_work" / name).exists() for name in ("lines", "rows"))
 
 
