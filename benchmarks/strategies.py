@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from benchmarks.evaluation.measure import measure
+from benchmarks.evaluation.plan import Plan
+from benchmarks.evaluation.scores import mean
 from tests.support.crawls import run_scrapy
 from tplspider.demo.server import SiteServer
-from tplspider.evaluation.measure import measure
-from tplspider.evaluation.plan import Plan
-from tplspider.evaluation.scores import mean
 from tplspider.search import guided
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import search_pages

@@ -1,4 +1,4 @@
-"""``scrapy table1`` on corpora whose figures can be worked out by hand."""
+"""``python -m benchmarks.table1`` on corpora whose figures can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import PROJECT, Crawl, run_scrapy
-from tplspider.evaluation.labelled_site import CorpusError, labelled_sites
-from tplspider.evaluation.page_choice import CHOICES, POOLS
-from tplspider.evaluation.text_extractors import EXTRACTORS
+from benchmarks.evaluation.labelled_site import CorpusError, labelled_sites
+from benchmarks.evaluation.page_choice import CHOICES, POOLS
+from benchmarks.evaluation.text_extractors import EXTRACTORS
+from tests.support.crawls import PROJECT, Crawl
+from tests.support.evaluation import run_table1
 from tplspider.search.session import STRATEGIES
 
 # Table 1 of the paper, copied from it: recall, precision, F1 and loads for n from 1 to 8.
@@ -54,7 +55,7 @@ def write_site(folder: Path, *, key: str = KEY, label: str = "", main: str = "")
 
 def table1(corpus: Path, *options: str) -> Crawl:
     files = [f"--csv={corpus.parent / 'means.csv'}", f"--per-site={corpus.parent / 'sites.csv'}"]
-    return run_scrapy("table1", f"--corpus={corpus}", *files, *options, folder=corpus.parent)
+    return run_table1(f"--corpus={corpus}", *files, *options, folder=corpus.parent)
 
 
 def rows(file: Path, header: list[str]) -> list[dict[str, str]]:
@@ -388,11 +389,11 @@ def test_texts(corpus: Path) -> None:
         (["--corpus=", "--silver=.", "--plot=a.svg"], "--plot: there is nothing to draw"),
         (["--witness=2"], "--witness 2: expected 0 or 1"),
         (["--sites=one"], "--sites: there is no site 'one' in "),
-        (["more"], "unexpected 'more'"),
+        (["more"], "unrecognized arguments: more"),
     ],
 )
 def test_wrong_options(tmp_path: Path, options: list[str], line: str) -> None:
-    done = run_scrapy("table1", f"--corpus={tmp_path}", *options, folder=tmp_path)
+    done = run_table1(f"--corpus={tmp_path}", *options, folder=tmp_path)
     assert (done.code, done.stdout) == (2, "")
     assert f"error: {line}" in done.log
     assert "Traceback" not in done.log
@@ -400,7 +401,7 @@ def test_wrong_options(tmp_path: Path, options: list[str], line: str) -> None:
 
 @pytest.mark.crawl
 def test_an_empty_corpus(tmp_path: Path) -> None:
-    done = run_scrapy("table1", f"--corpus={tmp_path}", folder=tmp_path)
+    done = run_table1(f"--corpus={tmp_path}", folder=tmp_path)
     assert done.code == 2
     assert f"--corpus {tmp_path}: there is no site in it" in done.log
 
@@ -409,11 +410,11 @@ def test_an_empty_corpus(tmp_path: Path) -> None:
 def test_a_plot_without_matplotlib(corpus: Path, tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"  # as if it were not installed
-        "from scrapy.cmdline import execute; execute()"
+        "from benchmarks.table1 import main; sys.exit(main())"
     )
     done = subprocess.run(
         [
-            *(sys.executable, "-c", code, "table1", f"--corpus={corpus}"),
+            *(sys.executable, "-c", code, f"--corpus={corpus}"),
             f"--plot={tmp_path / 'plot.svg'}",
         ],
         cwd=PROJECT,
@@ -439,21 +440,9 @@ def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
 
 @pytest.mark.crawl
 def test_every_option_is_documented(tmp_path: Path) -> None:
-    text = run_scrapy("table1", "--help", folder=tmp_path).stdout
-    own = text.partition("\nEvaluation\n")[2].partition("\nGlobal Options\n")[0]
-    options = {*re.findall(r"^  (--[\w-]+)", own, re.MULTILINE)}
+    text = run_table1("--help", folder=tmp_path).stdout
+    options = {*re.findall(r"^  (--[\w-]+)", text, re.MULTILINE)}
     docs = (PROJECT / "docs" / "evaluation.md").read_text("utf-8")
     table = docs.partition("## Measuring it yourself")[2]
     assert len(options) > 10
     assert {*re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)} == options
-
-
-def test_the_command_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, tplspider.commands.table1;"
-        "print([m for m in sys.modules if m.startswith(('tplspider.evaluation', 'matplotlib'))])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tplspider.evaluation.labelled_site import LabelError
+from benchmarks.evaluation.labelled_site import LabelError
 
 
 def why(error: Exception) -> str:

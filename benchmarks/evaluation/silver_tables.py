@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.scores import mean
-from tplspider.evaluation.tables import layout, write_csv
+from benchmarks.evaluation.scores import mean
+from benchmarks.evaluation.tables import layout, write_csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tplspider.evaluation.measure_silver import TextResult
+    from benchmarks.evaluation.measure_silver import TextResult
 
 _COLUMNS = "text size key_pages loads all_loads lost lost_pages left left_pages alone".split()
 _KEY_PAGE_COLUMNS = (

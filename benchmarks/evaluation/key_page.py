@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.page_choice import CHOICES, Choice, Request
+from benchmarks.evaluation.page_choice import CHOICES, Choice, Request
 from tplspider.search.session import SearchLimits, read_web_page
 from tplspider.sources.base import load_page
 from tplspider.template.extract import Comparison, PageSource, compare, extract_template
 from tplspider.web.page import NoPage, Page, WebPage
 
 if TYPE_CHECKING:
-    from tplspider.evaluation.plan import Plan
+    from benchmarks.evaluation.plan import Plan
     from tplspider.items import PageTemplate
     from tplspider.sources.folder import FolderSite
     from tplspider.web.addresses import Site

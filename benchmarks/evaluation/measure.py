@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.counted_lines import COUNTED_LINES, text_of_few_pages
-from tplspider.evaluation.fault_lines import say, why
-from tplspider.evaluation.key_page import KeyPage
-from tplspider.evaluation.labelled_site import labelled_sites
-from tplspider.evaluation.labels import number_elements
-from tplspider.evaluation.page_choice import Choice
-from tplspider.evaluation.scores import Score, score_elements, score_texts
+from benchmarks.evaluation.counted_lines import COUNTED_LINES, text_of_few_pages
+from benchmarks.evaluation.fault_lines import say, why
+from benchmarks.evaluation.key_page import KeyPage
+from benchmarks.evaluation.labelled_site import labelled_sites
+from benchmarks.evaluation.labels import number_elements
+from benchmarks.evaluation.page_choice import Choice
+from benchmarks.evaluation.scores import Score, score_elements, score_texts
 from tplspider.template.lines import text_lines
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tplspider.evaluation.labelled_site import LabelledSite
-    from tplspider.evaluation.labels import Labels
-    from tplspider.evaluation.plan import Plan
-    from tplspider.evaluation.text_extractors import Extractor
+    from benchmarks.evaluation.labelled_site import LabelledSite
+    from benchmarks.evaluation.labels import Labels
+    from benchmarks.evaluation.plan import Plan
+    from benchmarks.evaluation.text_extractors import Extractor
 
 TEXTS = ("content_text", "main_text")  # of a template, as users get them
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.counted_lines import COUNTED_LINES
-from tplspider.evaluation.labelled_site import CorpusError
-from tplspider.evaluation.page_choice import CHOICES, POOLS
-from tplspider.evaluation.text_extractors import EXTRACTORS
+from benchmarks.evaluation.counted_lines import COUNTED_LINES
+from benchmarks.evaluation.labelled_site import CorpusError
+from benchmarks.evaluation.page_choice import CHOICES, POOLS
+from benchmarks.evaluation.text_extractors import EXTRACTORS
 from tplspider.search.session import STRATEGIES
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.scores import words
-from tplspider.evaluation.silver import BOILERPLATE, OWN, characters
+from benchmarks.evaluation.scores import words
+from benchmarks.evaluation.silver import BOILERPLATE, OWN, characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import safe_url_string
 
-from tplspider.evaluation.labels import Labels, labels_of, read_labels, without_labels
+from benchmarks.evaluation.labels import Labels, labels_of, read_labels, without_labels
 from tplspider.sources.base import load_once, load_page
 from tplspider.sources.folder import FolderSite, is_folder
 from tplspider.web.html import find_all, parse_html

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from w3lib.url import safe_url_string
 
-from tplspider.evaluation.labelled_site import CorpusError, LabelError
+from benchmarks.evaluation.labelled_site import CorpusError, LabelError
 from tplspider.sources.base import load_page
 from tplspider.sources.folder import FolderSite, is_folder
 from tplspider.web.page import NoPage, Redirect, WebPage, redirect_to, status_reason

@@ -9,12 +9,12 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.crawl_order import breadth_first
+from benchmarks.evaluation.crawl_order import breadth_first
 from tplspider.template.lines import text_lines
 from tplspider.web.html import main_body, parse_html
 
 if TYPE_CHECKING:
-    from tplspider.evaluation.key_page import KeyPage
+    from benchmarks.evaluation.key_page import KeyPage
     from tplspider.sources.folder import FolderSite
 
 COUNTED_LINES = "counted-lines"

@@ -10,7 +10,7 @@ from tplspider.search.session import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.evaluation.tables import MeanRow
+    from benchmarks.evaluation.tables import MeanRow
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")

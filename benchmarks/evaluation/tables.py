@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.published import TABLE_1
-from tplspider.evaluation.scores import mean
+from benchmarks.evaluation.published import TABLE_1
+from benchmarks.evaluation.scores import mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tplspider.evaluation.measure import SiteResult
-    from tplspider.evaluation.scores import Score
+    from benchmarks.evaluation.measure import SiteResult
+    from benchmarks.evaluation.scores import Score
 
 _COLUMNS = "strategy size sites recall precision f1 loads complete all_loads".split()
 _SITE_COLUMNS = (

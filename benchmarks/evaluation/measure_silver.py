@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.fault_lines import say, why
-from tplspider.evaluation.key_page import KeyPage, PagesRead
-from tplspider.evaluation.labelled_site import CorpusError
-from tplspider.evaluation.measure import TEXTS, page_level_texts
-from tplspider.evaluation.silver import SitePage, label_lines, pages_beside
-from tplspider.evaluation.silver_lines import lines_of
-from tplspider.evaluation.silver_score import SilverScore, score_text
-from tplspider.evaluation.unlabelled_site import UnlabelledSite, unlabelled_sites
+from benchmarks.evaluation.fault_lines import say, why
+from benchmarks.evaluation.key_page import KeyPage, PagesRead
+from benchmarks.evaluation.labelled_site import CorpusError
+from benchmarks.evaluation.measure import TEXTS, page_level_texts
+from benchmarks.evaluation.silver import SitePage, label_lines, pages_beside
+from benchmarks.evaluation.silver_lines import lines_of
+from benchmarks.evaluation.silver_score import SilverScore, score_text
+from benchmarks.evaluation.unlabelled_site import UnlabelledSite, unlabelled_sites
 from tplspider.sources.base import load_once
 from tplspider.web.page import WebPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tplspider.evaluation.plan import Plan
-    from tplspider.evaluation.text_extractors import Extractor
+    from benchmarks.evaluation.plan import Plan
+    from benchmarks.evaluation.text_extractors import Extractor
 
 
 @dataclass(frozen=True, slots=True)

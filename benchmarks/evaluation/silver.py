@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tplspider.evaluation.silver_lines import Line
+    from benchmarks.evaluation.silver_lines import Line
 
 OWN, BOILERPLATE, UNCLEAR = "own", "boilerplate", ""
 

@@ -8,7 +8,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.crawl_order import breadth_first
+from benchmarks.evaluation.crawl_order import breadth_first
 from tplspider.pools.pool import Pool, PooledPage, Signs, nearest
 from tplspider.pools.site_templates import COMPANIONS, READY
 from tplspider.search.cliques import LINKS_EXHAUSTED, SubdigraphSearch
