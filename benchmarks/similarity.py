@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from benchmarks.evaluation.labelled_site import labelled_sites
+from benchmarks.evaluation.sites import labelled_sites
 from tplspider import (
     Page,
     SearchOptions,

@@ -19,8 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from benchmarks.evaluation.measure import measure
-from benchmarks.evaluation.plan import Plan
+from benchmarks.evaluation.measure import Plan, measure
 from benchmarks.evaluation.scores import mean
 from tests.support.crawls import run_scrapy
 from tplspider.demo.server import SiteServer
@@ -77,7 +76,7 @@ def without(names: Sequence[str]) -> Iterator[None]:
 
 def on_corpus(corpus: Path, strategy: str, sizes: tuple[int, ...]) -> str:
     """Mean loads and F1 for each size, as cells of a table."""
-    results = measure(Plan(corpus, sizes, (strategy,), (), 100), {}).results
+    results, _ = measure(Plan(corpus, sizes, (strategy,), (), 100), {})
     cells = []
     for size in sizes:
         of_size = [result for result in results if result.size == size]

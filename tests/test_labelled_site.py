@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from benchmarks.evaluation.labelled_site import (
+from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
+from benchmarks.evaluation.sites import (
     CorpusError,
     LabelError,
     LabelledSite,
     labelled_sites,
 )
-from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.evaluation.labelled_site import CorpusError
 from benchmarks.evaluation.measure import TEXTS
 from benchmarks.evaluation.silver import (
     BOILERPLATE,
     MOST_PAGES,
     OWN,
     UNCLEAR,
+    Line,
     SitePage,
     label_lines,
+    lines_of,
     pages_beside,
+    score_text,
+    shares_kept,
 )
-from benchmarks.evaluation.silver_lines import Line, lines_of
-from benchmarks.evaluation.silver_score import score_text, shares_kept
-from benchmarks.evaluation.unlabelled_site import MirroredSite, unlabelled_sites
+from benchmarks.evaluation.sites import CorpusError, MirroredSite, unlabelled_sites
 from tests.support.evaluation import run_table1
 from tplspider.sources.base import load_page
 from tplspider.web.page import NoPage, Redirect, WebPage

@@ -1,27 +1,105 @@
-"""Measures what is found on the sites of a corpus, against their labels."""
+"""Measures templates against labels, and texts of key pages without labels by the whole site."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.evaluation.counted_lines import COUNTED_LINES, text_of_few_pages
-from benchmarks.evaluation.fault_lines import say, why
-from benchmarks.evaluation.key_page import KeyPage
-from benchmarks.evaluation.labelled_site import labelled_sites
+from benchmarks.evaluation.choices import (
+    COUNTED_LINES,
+    POOLS,
+    Choice,
+    KeyPage,
+    PagesRead,
+    text_of_few_pages,
+)
 from benchmarks.evaluation.labels import number_elements
-from benchmarks.evaluation.page_choice import Choice
 from benchmarks.evaluation.scores import Score, score_elements, score_texts
+from benchmarks.evaluation.silver import (
+    SilverScore,
+    SitePage,
+    label_lines,
+    lines_of,
+    pages_beside,
+    score_text,
+)
+from benchmarks.evaluation.sites import (
+    CorpusError,
+    LabelError,
+    UnlabelledSite,
+    labelled_sites,
+    unlabelled_sites,
+)
+from tplspider.search.session import STRATEGIES
+from tplspider.sources.base import load_once
 from tplspider.template.lines import text_lines
 from tplspider.web.html import parse_html
+from tplspider.web.page import WebPage, page_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
-    from benchmarks.evaluation.labelled_site import LabelledSite
+    from benchmarks.evaluation.extractors import Extractor
     from benchmarks.evaluation.labels import Labels
-    from benchmarks.evaluation.plan import Plan
-    from benchmarks.evaluation.text_extractors import Extractor
+    from benchmarks.evaluation.sites import LabelledSite
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A corpus, and what to measure on it."""
+
+    corpus: Path
+    sizes: tuple[int, ...]
+    strategies: tuple[str, ...]
+    extractors: tuple[str, ...]  # of texts; none means that texts are not measured
+    max_loads: int
+    witness: int = 1  # pages that may be loaded on top
+    sites: tuple[str, ...] = ()  # to take; all, if none is named
+
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """Of those asked for, the ones whose texts are measured; the paper's if none is."""
+        with_texts = {*STRATEGIES, *POOLS}
+        return tuple(name for name in self.strategies if name in with_texts) or ("paper",)
+
+    @property
+    def page_extractors(self) -> tuple[str, ...]:
+        """The extractors that look at one page alone."""
+        return tuple(name for name in self.extractors if name != COUNTED_LINES)
+
+    def check_sites(self, names: Iterable[str]) -> None:
+        """Whether these are all of the sites to take; CorpusError if not."""
+        known = {*names}
+        for name in self.sites:
+            if name not in known:
+                raise CorpusError(f"--sites: there is no site {name!r} in {self.corpus}")
+
+    @property
+    def text_size(self) -> int:
+        """The size of the CS whose template leaves the text that is measured: 3 if it may be."""
+        return 3 if 3 in self.sizes else self.sizes[0]
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, in words where it is the fault of the corpus."""
+    if isinstance(error, LabelError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} cannot be read ({error.strerror})"
+    return repr(error)
+
+
+def _say(site: str, what: str, consequence: str) -> None:
+    """Tell it in one line; names in tables may be anything."""
+    print(f"{_short(site, 80)}: {_short(what, 300)}. {consequence}", file=sys.stderr)
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most]}..."
+
 
 TEXTS = ("content_text", "main_text")  # of a template, as users get them
 
@@ -45,17 +123,15 @@ class SiteResult:
         return self.choice.found >= self.size
 
 
-@dataclass(slots=True)
-class Measurements:
-    """All that was measured on a corpus; texts by whose they are and by site."""
+def measure(
+    plan: Plan, extractors: Mapping[str, Extractor]
+) -> tuple[list[SiteResult], dict[str, dict[str, Score]]]:
+    """Measure every site; gives the results, and scores of texts by whose they are and by site.
 
-    results: list[SiteResult] = field(default_factory=list)
-    texts: dict[str, dict[str, Score]] = field(default_factory=dict)
-
-
-def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
-    """Measure every site; one that cannot be measured gets a line on standard error, and zeros."""
-    measured = Measurements()
+    A site that cannot be measured gets a line on standard error, and zeros.
+    """
+    measured: list[SiteResult] = []
+    texts: dict[str, dict[str, Score]] = {}
     sites = list(labelled_sites(plan.corpus))
     plan.check_sites(site.folder.name for site in sites)
     for site in sites:
@@ -70,18 +146,20 @@ def measure(plan: Plan, extractors: Mapping[str, Extractor]) -> Measurements:
                 for size in plan.sizes
             ]
         except Exception as error:  # noqa: BLE001 - whatever it is, the other sites go on
-            say(name, why(error), "It counts as 0.")
-            measured.results += [
+            _say(name, _why(error), "It counts as 0.")
+            measured += [
                 SiteResult(strategy, size, name, Score(), Choice((), 0, "broken"))
                 for strategy in plan.strategies
                 for size in plan.sizes
             ]
             continue
-        measured.results += results
+        measured += results
         if plan.extractors:
             for whose, score in _score_texts(on_site, plan, extractors).items():
-                measured.texts.setdefault(whose, {})[name] = score
-    return measured
+                texts.setdefault(whose, {})[name] = score
+    if not measured:
+        raise CorpusError(f"{plan.corpus}: there is no site in it")
+    return measured, texts
 
 
 def _score_texts(
@@ -90,7 +168,7 @@ def _score_texts(
     """The scores of our texts and of those of the others; none where no main text is labelled."""
     name, wanted = site.name, site.main_text()
     if not wanted.strip():
-        say(name, "no main text is labelled", "It is left out of the table of texts.")
+        _say(name, "no main text is labelled", "It is left out of the table of texts.")
         return {}
     scores: dict[str, Score] = {}
     for strategy in plan.searches:
@@ -98,7 +176,7 @@ def _score_texts(
         try:
             found = dict(zip(ours, site.our_texts(strategy, plan), strict=True))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            say(name, f"{strategy} failed ({why(error)})", "It counts as 0.")
+            _say(name, f"{strategy} failed ({_why(error)})", "It counts as 0.")
             found = dict.fromkeys(ours, "")
         scores.update((whose, score_texts(text, wanted)) for whose, text in found.items())
     for extractor, text in page_level_texts(name, site.key.page.text, extractors):
@@ -118,7 +196,7 @@ def page_level_texts(
         try:
             text = extract(html)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            say(name, f"{extractor} failed ({why(error)})", "It counts as 0.")
+            _say(name, f"{extractor} failed ({_why(error)})", "It counts as 0.")
             text = ""
         yield extractor, text
 
@@ -174,3 +252,89 @@ class _SiteMeasure:
         numbers = number_elements(elements[0])
         pairs = zip(elements, comparison.template, strict=True)
         return self.labels.counted & {numbers[element] for element, template in pairs if template}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of a key page: whose it is, what the search for it took, and how many pages told."""
+
+    whose: str
+    text: str
+    size: int = 0
+    loads: int = 1
+    all_loads: int = 1
+    evidence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextResult:
+    """A text and its score; *sound*, the site tells the page's own text from boilerplate."""
+
+    site: str
+    key_page: str
+    sound: bool
+    text: Text
+    score: SilverScore
+
+
+def measure_texts(plan: Plan, extractors: Mapping[str, Extractor]) -> list[TextResult]:
+    """Measure every key page; one that cannot be measured gets a line on standard error."""
+    sites = unlabelled_sites(plan.corpus)
+    plan.check_sites(site.name for site in sites)
+    found: list[TextResult] = []
+    for site in sites:
+        if not plan.sites or site.name in plan.sites:
+            found += _on_site(site, plan, extractors)
+    if not found:
+        raise CorpusError(f"{plan.corpus}: there is no key page that can be measured")
+    return found
+
+
+def _on_site(
+    site: UnlabelledSite, plan: Plan, extractors: Mapping[str, Extractor]
+) -> Iterator[TextResult]:
+    reader = PagesRead()
+    pages: list[SitePage] = []
+    for path, sound in site.keys:
+        try:
+            key = KeyPage(site.pages, site.key_page(path), reader)
+            pages = pages or site_pages(site)
+            lines = SitePage(_path(site, key.page.url), lines_of(key.page.text, key.page.url))
+            labels = label_lines(lines, pages_beside(lines, pages))
+            texts = _our_texts(key, plan)
+            others = page_level_texts(site.name, key.page.text, extractors)
+            texts += [Text(name, text) for name, text in others]
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            _say(f"{site.name}: {path}", _why(error), "It is left out.")
+            continue
+        for text in texts:
+            score = score_text(lines.texts, labels, text.text)
+            yield TextResult(site.name, path, sound, text, score)
+
+
+def site_pages(site: UnlabelledSite) -> list[SitePage]:
+    """The pages of a site, by the names of their files; a file that redirects is not one."""
+    found = []
+    for file in site.pages.files():
+        url = site.pages.address(file)
+        page = load_once(site.pages, url)
+        if isinstance(page, WebPage) and not page_fault(page):
+            found.append(SitePage(_path(site, url), lines_of(page.text, url)))
+    return found
+
+
+def _path(site: UnlabelledSite, url: str) -> str:
+    return url.removeprefix(site.pages.url).partition("?")[0]
+
+
+def _our_texts(key: KeyPage, plan: Plan) -> list[Text]:
+    texts = []
+    for strategy in plan.strategies:
+        for size in plan.sizes:
+            choice = key.choose(strategy, size, plan)
+            found = key.extract(choice)
+            price = choice.loads, choice.all_loads, found.evidence
+            texts += [
+                Text(f"{strategy}: {name}", getattr(found, name), size, *price) for name in TEXTS
+            ]
+    return texts
