@@ -22,6 +22,7 @@ from scrapy.http import HtmlResponse, Response
 from tests.support.archives import records, rows, search_again
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import SITES, Crawl, FixtureServer
+from tests.support.resolvers import DNS_RESOLVER
 from tplspider import browser
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def test_scripts_of_a_public_page_are_kept_from_private_hosts(
         "/moved": lambda request: request.answer(302, Location=f"{private}/data"),
     }
     settings = {
-        "TWISTED_DNS_RESOLVER": f"tests.support.{resolver}",
+        DNS_RESOLVER: f"tests.support.{resolver}",
         "TPLSPIDER_BROWSER_WAIT": "3",
     }
     url = server.url.replace("127.0.0.1", "www.example.com")

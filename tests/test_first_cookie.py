@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.crawls import PROJECT
+from tests.support.resolvers import DNS_RESOLVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ def test_the_first_cookie(
             *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
             f"-aurls={tmp_path / 'keys.txt'}" if many else f"-aurl={url}",
             *(f"-asummary={tmp_path / 'summary.json'}", "-sDOWNLOAD_DELAY=0"),
-            *("-sTWISTED_DNS_RESOLVER=tests.support.stub_crawls.CheckedInternet",),
+            f"-s{DNS_RESOLVER}=tests.support.stub_crawls.CheckedInternet",
         ],
         cwd=PROJECT,
         env={

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Spider
+from scrapy.settings import default_settings
+from scrapy.utils.reactor import install_reactor
 from scrapy.utils.test import get_crawler
 
 from tests.support.browser_profile import html
@@ -59,6 +61,7 @@ def test_messages_arguments_and_tracebacks(log: StringIO) -> None:
 
 
 def test_the_log_of_others_is_theirs(log: StringIO) -> None:
+    install_reactor(default_settings.TWISTED_REACTOR)
     crawler = get_crawler(Spider)
     crawler.spider = Spider("ours")
     extension = LogSanitizer.from_crawler(crawler)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.resolvers import DNS_RESOLVER
 from tplspider.politeness import user_agent
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Serve = Callable[..., FixtureServer]
 
 INTERNET = {
-    "TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet",
+    DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet",
     "HTTPPROXY_ENABLED": "False",
 }
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from scrapy.exceptions import DropItem
+from scrapy.settings import default_settings
 from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.reactor import install_reactor
 from scrapy.utils.test import get_crawler
 
 from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
@@ -61,6 +63,7 @@ def row_of(item: TemplateCandidate) -> ExploredLink:
 
 @pytest.fixture
 def pipeline() -> ValidationPipeline:
+    install_reactor(default_settings.TWISTED_REACTOR)
     crawler = get_crawler()
     crawler.spider = TemplateCandidatesSpider(url=KEY)
     pipeline: ValidationPipeline = build_from_crawler(ValidationPipeline, crawler)

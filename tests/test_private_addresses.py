@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.crawls import SITES, Crawl, FixtureServer, run_scrapy
 from tests.support.internet_crawls import Listener, at, connected_to, html, reasons, redirect
-from tests.support.resolvers import PUBLIC
+from tests.support.resolvers import DNS_RESOLVER, PUBLIC
 from tests.support.stub_crawls import stub_crawl
 from tplspider.private_addresses import host_name, is_private, literal_address
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Serve = Callable[..., FixtureServer]
 
 REFUSED = "private-address"
-OURS = {"TWISTED_DNS_RESOLVER": "tests.support.stub_crawls.CheckedInternet"}
-AS_A_GUEST = {"TWISTED_DNS_RESOLVER": "tests.support.resolvers.MadeUpInternet"}
+OURS = {DNS_RESOLVER: "tests.support.stub_crawls.CheckedInternet"}
+AS_A_GUEST = {DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet"}
 REFUSING = {"TPLSPIDER_ALLOW_PRIVATE": "False"}
 MENU = ["menu/a.html", "menu/b.html", "menu/c.html"]
 BOTH = pytest.mark.parametrize("internet", [OURS, AS_A_GUEST], ids=["ours", "guest"])

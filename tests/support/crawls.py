@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.ready_scrapy import scrapy_command
+from tests.support.resolvers import DNS_RESOLVER
 from tplspider.demo.server import Handler, SiteServer
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SITES = PROJECT / "tests" / "sites"
 # In every crawl of the tests: no waiting, and no name leaves the machine.
 SETTINGS = {
     "DOWNLOAD_DELAY": "0",
-    "TWISTED_DNS_RESOLVER": "tests.support.components.LoopbackResolver",
+    DNS_RESOLVER: "tests.support.components.LoopbackResolver",
     "HTTPPROXY_ENABLED": "False",
     "LOG_LEVEL": "DEBUG",
 }

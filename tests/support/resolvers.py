@@ -12,6 +12,7 @@ from collections import Counter
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+from scrapy.settings import default_settings
 from twisted.internet import address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
@@ -19,6 +20,10 @@ from zope.interface import implementer  # type: ignore[import-untyped]  # it has
 if TYPE_CHECKING:
     from typing import Self
 
+# The setting for a resolver. Scrapy 2.19 renamed it.
+DNS_RESOLVER = next(
+    name for name in ("TWISTED_DNS_RESOLVER", "DNS_RESOLVER") if hasattr(default_settings, name)
+)
 PUBLIC = "93.184.216.34"
 # By the first label of a name; all others are public.
 ANSWERS = {
@@ -36,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 @implementer(IHostnameResolver)
 class MadeUpInternet:
-    """For TWISTED_DNS_RESOLVER. Nothing is cached, so each connection asks.
+    """A DNS resolver. Nothing is cached, so each connection asks.
 
     ``rebindN.example.com`` is public the first N times that it is looked up, then on loopback.
     """

@@ -15,7 +15,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 
 from tests.support.crawls import PROJECT
-from tests.support.resolvers import MadeUpInternet
+from tests.support.resolvers import DNS_RESOLVER, MadeUpInternet
 from tplspider.failures import reason_of
 from tplspider.private_addresses import CheckedResolver
 
@@ -30,7 +30,7 @@ SETTINGS = {
         "tplspider.politeness.TimeLeft": 754,
         "tplspider.private_addresses.PrivateAddressMiddleware": 760,
     },
-    "TWISTED_DNS_RESOLVER": "tests.support.stub_crawls.CheckedInternet",
+    DNS_RESOLVER: "tests.support.stub_crawls.CheckedInternet",
     "DOWNLOAD_DELAY_JITTER": 0,
     "CONCURRENT_REQUESTS": 1,
     "RETRY_TIMES": 1,
