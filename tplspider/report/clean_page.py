@@ -31,12 +31,11 @@ _KEPT = set(
 # They go with all that is in them: browsers hide it.
 _DROPPED = set(
     "annotation annotation-xml audio canvas defs desc embed head iframe map metadata noembed"
-    " noframes script style template title video".split()
+    " noframes noscript script style template title video".split()
 )
 _RENAMED = {
     **dict.fromkeys(("applet", "dialog", "dir", "fieldset", "form", "noscript", "object"), "div"),
     **dict.fromkeys(("legend", "option", "optgroup", "frameset", "html", "body"), "div"),
-    **dict.fromkeys(("math", "svg"), "span"),  # only their words are shown
     **dict.fromkeys(("listing", "plaintext", "textarea", "xmp"), "pre"),
 }
 # HTML begins them anew in each block in which they are open, once for each set of attributes: with
@@ -102,7 +101,9 @@ def _body(top: Element) -> str:
         words = short(image.get("alt") or "", 200)
         image.tag, image.text = "span", f"[{words}] {image.text or ''}" if words else image.text
     for element in body.iter("*"):
-        element.tag = _RENAMED.get(str(element.tag), element.tag)
+        tag = str(element.tag)
+        # nh3 drops elements of drawings with their words, wherever they stand.
+        element.tag = _RENAMED.get(tag) or (tag if tag in _KEPT | _DROPPED else "span")
     return note + str(etree.tostring(body, encoding="unicode", method="html", with_tail=False))
 
 
