@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from benchmarks.hostile_pages import KINDS, opened
@@ -54,7 +56,7 @@ def test_costs_grow_with_the_page(kind: str, strategy: str) -> None:
     small, large = KINDS[kind](2_000), KINDS[kind](4_000)
 
     def is_linear() -> bool:
-        times = [best_time(lambda page=page: opened(page, strategy)) for page in (small, large)]
+        times = [best_time(partial(opened, page, strategy)) for page in (small, large)]
         return times[1] < 3 * times[0]
 
     # What is quadratic takes four times as long whenever it is measured; a busy machine does not.

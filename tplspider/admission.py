@@ -156,9 +156,9 @@ class Admission:
 def open_list(arguments: Arguments, config: Config) -> KeyList:
     """The list of key pages that the arguments name; ValueError if it cannot be read."""
     name = arguments.urls
+    if name != STANDARD_INPUT or config.confine:
+        name = str(argument_path("urls", name, config))
     try:
-        if name != STANDARD_INPUT or config.confine:
-            name = str(argument_path("urls", name, config))
         return KeyList(name, arguments.column)
     except ValueError as error:
-        raise ValueError(f"urls: {error}") from None
+        raise ValueError(f"urls: {masked(arguments.urls)}: {error}") from None

@@ -21,8 +21,6 @@ from threading import Lock, Thread
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from pebble import ProcessExpired, ProcessPool
-
 from tplspider.items import PageTemplate
 
 if TYPE_CHECKING:
@@ -211,6 +209,8 @@ class Extraction:
         await asyncio.gather(*self._ending)
 
     async def _ask(self, *job: object) -> _Answer:
+        from pebble import ProcessExpired  # imported lazily: few crawls need it
+
         fault = "the workers were ended"
         for _ in range(0 if self._closed else self._workers + 1):
             worker = self._idle.pop() if self._idle else _Worker(self._extractor, self._megabytes)
@@ -274,6 +274,8 @@ class _Worker:
     """A pool of one process, and the pipe through which it logs."""
 
     def __init__(self, extractor: str, megabytes: float) -> None:
+        from pebble import ProcessPool
+
         root, mp = logging.getLogger(), _Context()
         records, self._log = mp.Pipe(duplex=False)
         Thread(target=_pass_on, args=(records,), daemon=True).start()

@@ -152,7 +152,7 @@ class KeyList:
                 self.columns = list(json.loads(first))
             self.format = "jl"
             return self._json_lines()
-        if ending in (".csv", ".tsv") or delimiter == "\t":
+        if ending in (".csv", ".tsv") or delimiter == "\t" or (delimiter and not ending):
             self.format = "tsv" if delimiter == "\t" else "csv"
             return self._csv(delimiter or ",")
         if ending == ".json":

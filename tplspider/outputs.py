@@ -16,7 +16,6 @@ from w3lib.url import file_uri_to_path
 
 from tplspider.arguments import feed_format
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.report.writer import ReportWriter
 from tplspider.saved_pages import check_folder
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ def plan_outputs(
         many = not arguments.url or bool(settings.get("JOBDIR"))
         _labelled("save_html", partial(check_folder, save_html, many=many))
     if report:
+        from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
+
         many = not arguments.url
         _labelled("report", partial(ReportWriter.check, arguments.report, report, many=many))
     if warc:

@@ -11,7 +11,6 @@ from scrapy.exceptions import DropItem
 
 from tplspider import signals
 from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.pools.pool import page_site
 from tplspider.search.cliques import POOL
 from tplspider.tracker import count_lost
 from tplspider.web.addresses import identity
@@ -120,6 +119,8 @@ def _template_fault(item: PageTemplate, seen: AbstractSet[str] | None) -> str:
     if len(item.candidates) != item.evidence or (item.template_share and not item.candidates):
         return f"{len(item.candidates)} pages and evidence {item.evidence}"
     if seen is None:
+        from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
+
         if {page_site(url) for url in item.candidates} - {page_site(item.key_url)}:
             return "its pages are not pages of its site"
     elif not set(map(_identity, item.candidates)) <= seen:

@@ -86,7 +86,7 @@ class Results:
                 shared=search.shared,
                 method=text.method if text else session.summary.method,
             )
-            row = text_row(summary, text) if spider.has_table else {}
+            row = text_row(summary, text, spider.table_text) if spider.table_text else {}
             items: list[Any] = [*session.candidates(), *([text] if text else ())]
             items += self._of_line(search.key, summary, row)
             async with self._turn:
@@ -108,8 +108,8 @@ class Results:
         self, key: KeyPage, summary: CandidateSearch, row: dict[str, Any], *, repeated: bool = False
     ) -> None:
         """Give the summary of a line that needs no search."""
-        if self._spider.has_table and not row:
-            row = text_row(summary, None)
+        if self._spider.table_text and not row:
+            row = text_row(summary, None, self._spider.table_text)
         async with self._turn:
             items = self._of_line(key, summary, row)
             self._expect(summary.search_id, len(items))
@@ -124,9 +124,9 @@ class Results:
         """What a line of a list gets by itself: its summary, and its row in a table of texts."""
         own = dict(key.input) if key.input else None
         given = replace(summary, requested_url=key.requested_url, line=key.line, input=own)
-        if not self._spider.has_table:
+        if not self._spider.table_text:
             return [given]
-        names = table_columns(key.row)[len(key.row) :]
+        names = table_columns(key.row, self._spider.table_text)[len(key.row) :]
         table_row = TextRow({**key.row, **dict(zip(names, row.values(), strict=True))})
         table_row.search_id = summary.search_id
         return [given, table_row]

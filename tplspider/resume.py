@@ -13,10 +13,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from filelock import BaseFileLock
 
     from tplspider.feeds import FeedFile
 
@@ -38,12 +38,11 @@ class Journal:
     def __init__(self, folder: Path | None) -> None:
         self.is_kept = folder is not None
         self.files: dict[str, FeedFile] = {}  # open feeds, by path
-        self._lock = None
+        self._lock: BaseFileLock | None = None
         try:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
-                self._lock = FileLock(folder / "tplspider.lock")
-                self._lock.acquire(timeout=0)
+                self._lock = _locked(folder / "tplspider.lock")
             self._db = sqlite3.connect(folder / "tplspider.sqlite" if folder else "")
             self._db.isolation_level = None
             # SIGKILL takes nothing that was written; a loss of power is not provided for.
@@ -51,8 +50,6 @@ class Journal:
             self._db.execute(f"PRAGMA journal_mode = {'WAL' if folder else 'OFF'}")
             self._db.executescript(_TABLES)
             self.lengths: dict[str, int] = dict(self._db.execute("SELECT * FROM feeds"))
-        except Timeout:
-            raise ValueError("JOBDIR: another crawl is using it") from None
         except (OSError, sqlite3.Error) as error:
             raise ValueError(f"JOBDIR: {error}") from None
 
@@ -87,7 +84,10 @@ class Journal:
         """Whether a line is done; ValueError if it was another line then."""
         found = self._db.execute("SELECT mark FROM done WHERE line = ?", (line,)).fetchone()
         if found and found[0] != mark:
-            raise ValueError(f"JOBDIR: line {line} of the list is not the one that was searched")
+            raise ValueError(
+                f"JOBDIR: line {line} of the list is not the one that was searched before:"
+                " give the same list, or another JOBDIR"
+            )
         return bool(found)
 
     def outcomes(self) -> Counter[str]:
@@ -139,3 +139,14 @@ class Journal:
         self._db.close()
         if self._lock:
             self._lock.release()
+
+
+def _locked(path: Path) -> BaseFileLock:
+    from filelock import FileLock, Timeout  # imported lazily: few crawls need it
+
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError("JOBDIR: another crawl is using it") from None
+    return lock

@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tplspider.extraction import Extraction, ExtractionError, with_evidence
-from tplspider.pools.pool import companions, page_site
-from tplspider.pools.site_templates import COMPANIONS
 from tplspider.saved_pages import save_pages
 from tplspider.search.answer import counted
 from tplspider.search.cliques import POOL
 from tplspider.search.witness import KEY, MOST, SPARE, evidence, members
-from tplspider.template.extract import PageSource
 from tplspider.tracker import count_lost
 
 if TYPE_CHECKING:
@@ -29,11 +26,11 @@ if TYPE_CHECKING:
     from tplspider.search.witness import WantedPage
     from tplspider.sources.kept_pages import KeptPage
     from tplspider.spiders.template_candidates import OpenSearch
+    from tplspider.template.extract import PageSource
     from tplspider.web.page import WebPage
 
 logger = logging.getLogger(__name__)
 
-TEXT_COLUMNS = "final_url outcome hint title main_text evidence loads candidates".split()
 HURRIED_SECONDS = 5  # for a text when the crawl ends early
 
 
@@ -95,6 +92,10 @@ class PageTexts:
         """Compare a key page with the saved pool of its site: if that tells, there is no search."""
         if not self.pools:
             return
+        from tplspider.pools.pool import companions, page_site  # imported lazily: few need it
+        from tplspider.pools.site_templates import COMPANIONS
+        from tplspider.template.extract import PageSource
+
         session, key = search.session, PageSource(page.url, page.text)
         pool = await asyncio.to_thread(self.pools.load, page_site(key.url))
         found, why = None, f"There is no pool of {page_site(key.url)} in {self.pools.directory}"
@@ -145,6 +146,8 @@ class PageTexts:
     ) -> PageTemplate | None:
         if not pages or pages[0].role != KEY:
             return None
+        from tplspider.template.extract import PageSource  # imported lazily: few crawls need it
+
         key, *others = await asyncio.to_thread(
             lambda: [PageSource(page.url, page.html) for page in pages]
         )
@@ -159,24 +162,27 @@ class PageTexts:
         return found and with_evidence(found)
 
 
-def table_columns(own: Iterable[str]) -> list[str]:
+def table_columns(own: Iterable[str], text: str) -> list[str]:
     """The columns of a table of texts: the user's, then ours, none of them twice."""
     columns = list(own)
-    for name in TEXT_COLUMNS:
+    for name in ("final_url", "outcome", "hint", "title", text, "evidence", "loads", "candidates"):
         while name in columns:
             name = f"found_{name}"  # noqa: PLW2901 - until it is free
         columns.append(name)
     return columns
 
 
-def text_row(summary: CandidateSearch, text: PageTemplate | None) -> dict[str, Any]:
-    """What the table of texts has for a key page, beside the user's columns."""
+def text_row(summary: CandidateSearch, text: PageTemplate | None, name: str) -> dict[str, Any]:
+    """What the table of texts has for a key page, beside the user's columns.
+
+    *name* is the text that is asked for: ``main_text``, ``content_html`` ...
+    """
     return {
         "final_url": summary.key_url,
         "outcome": summary.key_outcome,
         "hint": summary.hint,
         "title": text.title if text else summary.key_title,
-        "main_text": text.main_text if text else "",
+        name: getattr(text, name) if text else "",
         "evidence": text.evidence if text else 0,
         "loads": summary.loads + summary.witness_loads,
         "candidates": summary.candidates,

@@ -91,16 +91,23 @@ def refuse(command: str, why: str, settings: BaseSettings) -> NoReturn:
 
 def exit_status(crawler: Crawler) -> int:
     """The exit status for a crawl of ours that is over."""
+    from tplspider.web.page import BAD_INPUT
+
     counts = getattr(crawler.spider, "counts", None)
     if counts is None or (not counts.answered and not counts.is_finished):
-        logger.error("Interrupted before the crawl started")
+        if counts is None or not counts.lost:
+            logger.error("Interrupted before the crawl started")
         return LOST
     if not counts.is_finished and not counts.lost:
         logger.warning("Ended before every key page was answered")
     names = [n for n in crawler.stats.get_stats() if n.startswith("feedexport/failed_count")]
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier
-    if lost or not counts.is_finished or "bad-input" in {*counts.unusable, *before}:
+    if not counts.answered and before:
+        logger.warning(
+            "All lines were answered before: %d of them are bad-input", before[BAD_INPUT]
+        )
+    if lost or not counts.is_finished or BAD_INPUT in {*counts.unusable, *before}:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
     unusable = counts.unusable or before.keys() - {"complete", "partial"}

@@ -85,7 +85,7 @@ class Command(BaseRunSpiderCommand):
         check(TemplateCandidatesSpider, "text", arguments, self.settings)
         has_table = opts.urls and self.settings.getdict("FEEDS")
         if has_table:
-            arguments["_table"] = True
+            arguments["_table"] = _wanted_text(opts)
         crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
         printer = _Printer(crawler, opts, is_quiet=bool(has_table), many="url" not in arguments)
         crawler.signals.connect(printer.take, signal=signals.line_answered)
@@ -126,8 +126,7 @@ class _Printer:
         self, crawler: Crawler, opts: argparse.Namespace, *, is_quiet: bool, many: bool
     ) -> None:
         self._crawler = crawler
-        kind = "html" if opts.html else "markdown" if opts.markdown else "text"
-        self._field = f"{'content' if opts.all else 'main'}_{kind}"
+        self._field = _wanted_text(opts)
         self._has_list = bool(opts.urls)
         self._is_quiet = is_quiet
         self._many = many
@@ -139,7 +138,6 @@ class _Printer:
     def take(self, answer: SearchAnswer) -> None:
         """Print the text of an answer, or say on standard error why there is none."""
         from tplspider.log_sanitizer import CONTROLS, printable
-        from tplspider.search.answer import NO_EVIDENCE
 
         summary, text = answer.summary, answer.template
         if text is None:
@@ -148,9 +146,7 @@ class _Printer:
                 why = printable(f"{summary.requested_url}: {_why_none(answer)}")
                 print(f"No text for {why}", file=sys.stderr)
             return
-        if not text.evidence:
-            print(f"{printable(text.key_url)}: {NO_EVIDENCE}", file=sys.stderr)
-        elif summary.hint:
+        if summary.hint:
             print(f"{printable(text.key_url)}: {printable(summary.hint)}", file=sys.stderr)
         if self._is_quiet or self.is_broken:
             return
@@ -187,6 +183,11 @@ class _Printer:
         self._closing = asyncio.ensure_future(close_spider(self._crawler, "output_closed"))
 
 
+def _wanted_text(opts: argparse.Namespace) -> str:
+    kind = "html" if opts.html else "markdown" if opts.markdown else "text"
+    return f"{'content' if opts.all else 'main'}_{kind}"
+
+
 def _why_none(answer: SearchAnswer) -> str:
     from tplspider.web.page import NOT_LOADED
 
@@ -213,7 +214,8 @@ def _why_not(args: list[str], opts: argparse.Namespace) -> str:
     if unknown := [arg for arg in args if arg.startswith("-")]:
         return f"unknown option {unknown[0]!r}"
     if bool(args) == bool(opts.urls):
-        return "give the address of a page, or of several; or a list of them with -i FILE"
+        both = ", not both" if args else ""
+        return f"give the addresses of pages, or a list of them with -i FILE{both}"
     if archive := next((arg for arg in args if arg.endswith((".warc", ".warc.gz"))), ""):
         return f"{archive!r} is a WARC file: use scrapy strip or scrapy archive"
     if opts.html and opts.markdown:

@@ -22,7 +22,7 @@ RETRY_TIMES = 1
 _name = "TWISTED_DNS_RESOLVER" if hasattr(_scrapy, "TWISTED_DNS_RESOLVER") else "DNS_RESOLVER"
 globals()[_name] = "tplspider.private_addresses.CheckedResolver"
 
-# Consoles that run Python for whoever reaches them.
+# Consoles that run Python for those who reach them.
 REMOTE_CONTROL_ENABLED = False
 TELNETCONSOLE_ENABLED = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, REFUSED, Subdigrap
 from tplspider.search.sort_links import HyperlinkDistances
 from tplspider.search.witness import witness_link
 from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint, top_level
-from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, TIMEOUT, WebPage
+from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, ROBOTS, TIMEOUT, WebPage
 from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _ONE_PAGE = (
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 EMPTY_ANSWER = "the answer is empty"
 _HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_ROBOTS = "robots.txt of the site forbids this page"
 _TOO_DEEP = (
     "the key page has elements inside elements, more than 2,000 deep: what follows was not read"
 )
@@ -57,10 +59,10 @@ def joined(*hints: str) -> str:
     return "; ".join(filter(None, hints))
 
 
-def scheme_hint(key_outcome: str, requested_url: str) -> str:
-    """What to tell where nobody answers at an address that was given without a scheme."""
+def outcome_hint(key_outcome: str, requested_url: str) -> str:
+    """What to tell of a key page that cannot be used; '' if the outcome says it all."""
     assumed = key_outcome in _NOBODY_THERE and "//" not in requested_url
-    return _HTTPS_ASSUMED if assumed else ""
+    return joined(_HTTPS_ASSUMED if assumed else "", _ROBOTS if key_outcome == ROBOTS else "")
 
 
 def key_page_hint(
@@ -106,12 +108,16 @@ def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
     return joined(*hints)
 
 
-def refused_hint(search: SubdigraphSearch) -> str:
-    """What to tell of a site that has refused link after link; '' for others."""
-    if search.reason != REFUSED:
+def no_pages_hint(search: SubdigraphSearch) -> str:
+    """What to tell of a search most of whose links gave no page; '' for others."""
+    if search.reason == REFUSED:
+        count, reason = len(search.refusals), search.refusals[-1]
+        return f"the site refused {count} links in a row ({reason}), so it was left alone"
+    reasons = Counter(visit.reason for visit in search.visits if visit.outcome == "none")
+    if search.complete or 2 * reasons.total() < len(search.visits) or not reasons:
         return ""
-    count, reason = len(search.refusals), search.refusals[-1]
-    return f"the site refused {count} links in a row ({reason}), so it was left alone"
+    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{reasons.total()} of {counted(len(search.visits), 'link')} gave no page ({told})"
 
 
 def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
@@ -239,7 +245,7 @@ def summary(
         explored=explored_links(search),
         bounded=search.bounded,
         wasted=search.wasted,
-        hint=joined(hint, refused_hint(search), answer_hint(values, search.size, links)),
+        hint=joined(hint, no_pages_hint(search), answer_hint(values, search.size, links)),
         similarity=min(values, default=None),
         search_id=search_id,
         requested_url=requested_url,

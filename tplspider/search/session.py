@@ -15,7 +15,7 @@ from tplspider.search.answer import (
     joined,
     key_page_fault_hint,
     key_page_hint,
-    scheme_hint,
+    outcome_hint,
     summary,
     unanswered,
 )
@@ -410,7 +410,7 @@ class SearchSession:
 
     def _end_unused(self, key_url: str, outcome: str, reason: str, hint: str = "") -> None:
         """End a search that could not start, because of what its key page gave."""
-        assumed = scheme_hint(outcome, self.requested_url)
+        assumed = outcome_hint(outcome, self.requested_url)
         end = unanswered(self.requested_url, outcome, joined(hint, assumed), self.search_id)
         size = self.options.n
         self._end(replace(end, key_url=key_url, requested_size=size, reason=reason, loads=1))

@@ -24,7 +24,6 @@ from tplspider.items import PageTemplate
 from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyPage, key_page
 from tplspider.outputs import PRIORITY, plan_outputs
 from tplspider.profiles import apply_profile
-from tplspider.report.writer import ReportWriter
 from tplspider.results import Results
 from tplspider.resume import Journal
 from tplspider.search.answer import private_address_hint
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from tplspider.outputs import Outputs as PlannedOutputs
+    from tplspider.report.writer import ReportWriter
     from tplspider.search.session import Event
     from tplspider.web.page import Answer
 
@@ -106,7 +106,7 @@ class TemplateCandidatesSpider(Spider):
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self.keys: AsyncIterator[KeyLine] | None = kwargs.get("_keys")  # of a program
         self.pools = kwargs.get("_pools")
-        self.has_table = bool(kwargs.get("_table"))  # of texts, a row for each line
+        self.table_text = str(kwargs.get("_table", ""))  # the text in a row for each line
         self.shows_progress = bool(kwargs.get("_progress"))
         self.is_quiet = bool(kwargs.get("_quiet"))  # a command tells hints itself
         self.is_list = not self.given_url
@@ -166,9 +166,9 @@ class TemplateCandidatesSpider(Spider):
             settings.set("JOBDIR", None, priority=PRIORITY)
             self.can_go_on = self.is_list = True
             self.counts.earlier = self.journal.outcomes()
-        if self.has_table and arguments.urls != STANDARD_INPUT:
+        if arguments.urls and arguments.urls != STANDARD_INPUT:
             with closing(open_list(arguments, config)) as lines:
-                columns = table_columns(lines.columns)
+                columns = table_columns(lines.columns, self.table_text)
             for feed in outputs.feeds.values():
                 if feed["format"] == "csv" and feed.get("item_classes") == [TEXT_ROW]:
                     feed["fields"] = columns  # the same in every start, whichever line is first
@@ -185,11 +185,15 @@ class TemplateCandidatesSpider(Spider):
                 settings.set("HTTPCACHE_ENABLED", value=True, priority=PRIORITY)
                 storage = "tplspider.memory_cache.MemoryCacheStorage"
                 settings.set("HTTPCACHE_STORAGE", storage, priority=PRIORITY)
-        wants_texts = config.texts or bool(arguments.texts) or self.has_table
+        wants_texts = config.texts or bool(arguments.texts or self.table_text)
         wants_texts = wants_texts or outputs.wants(PageTemplate)
         self.texts = PageTexts(crawler, config, outputs, wanted=wants_texts, many=self.is_list)
         self.texts.pools = self.pools
-        self.reports = ReportWriter(arguments.report, outputs.report) if outputs.report else None
+        self.reports: ReportWriter | None = None
+        if outputs.report:
+            from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
+
+            self.reports = ReportWriter(arguments.report, outputs.report)
         self.results = Results(self)
         self._limits = SearchLimits(
             in_flight=config.in_flight,
