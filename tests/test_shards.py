@@ -162,7 +162,12 @@ def test_the_join_notices_what_is_missing_or_doubled(tmp_path: Path, ending: str
     kept = first.read_bytes()
     # The last row, whose cells have line ends.
     at = [m.start() + 1 for m in re.finditer(rb"\n(?=\d+,http|\{)", kept)][-1]
-    changes = {"missing": kept[:at], "doubled": kept + kept[at:], "cut": kept[: at + 9]}
+    changes = {
+        "missing": kept[:at],
+        "doubled": kept + kept[at:],
+        "cut": kept[: at + 9],
+        "end": kept[:-3],
+    }
     for change, data in changes.items():
         first.write_bytes(data)
         (fault,) = join(results, out, shards)

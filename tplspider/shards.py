@@ -159,7 +159,7 @@ def join(results: Path, out: Path, folder: Path) -> list[str]:
                     continue
                 wanted = _wanted(folder / shard["file"], manifest["column"], kind, ending, found)
                 faults += _compared(path.name, "no answer for", wanted - found)
-                faults += _compared(path.name, "more than one answer for", found - wanted)
+                faults += _compared(path.name, "doubled, or of another shard:", found - wanted)
     if kind != "search":  # a search may have found no pages
         faults += [f"{name}: no answer in it" for name in empty]
     if faults:
@@ -177,11 +177,13 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any] | None, str]]:
                 yield dict(json.loads(line)), line if line.endswith("\n") else f"{line}\n"
             return
         read: list[str] = []
-        reader = csv.reader(noting(file, read))
+        reader = csv.reader(noting(file, read), strict=True)
         names = next(reader, [])
         yield None, "".join(read)
         read.clear()
         for cells in reader:
+            if not read[-1].endswith(("\n", "\r")):
+                raise ValueError("its last line has no end")
             yield dict(zip(names, cells, strict=True)), "".join(read)
             read.clear()
 

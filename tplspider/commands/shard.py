@@ -36,6 +36,9 @@ class Command(ScrapyCommand):
         add("--join", metavar="RESULTS", help="a folder with a result for each shard of DIR")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        import sqlite3
+        import zlib
+
         from tplspider.commands.crawl import LOST, print_text, refuse
         from tplspider.log_sanitizer import printable
 
@@ -46,8 +49,13 @@ class Command(ScrapyCommand):
                 print_text(_split(args, opts))
         except ValueError as error:
             refuse("shard", str(error), self.settings)
-        except OSError as error:
-            faults = [f"{error.filename}: {error.strerror}"]
+        except (
+            OSError,
+            EOFError,
+            zlib.error,
+            sqlite3.Error,
+        ) as error:  # a damaged list, a full disk
+            faults = [str(error)]
         for fault in faults:
             print(f"scrapy shard: error: {printable(fault)}", file=sys.stderr)
         self.exitcode = LOST if faults else 0
