@@ -75,7 +75,7 @@ def short(text: str, most: int = 120) -> str:
 def short_address(url: str, most: int = 100) -> str:
     """An address cut between two of its words, in its middle: both ends tell something.
 
-    >>> short_address("http://example.org/a/long/way/page.html", 34)
+    >>> short_address("http://example.org/a/long/way/page.html", 38)
     'http://example.org/…/way/page.html'
     >>> short_address("http://example.org/" + 30 * "x", 24)
     'http://examp…xxxxxxxxxxx'
