@@ -27,7 +27,7 @@ SITES = 3
 FIELDS = (
     *("main_text", "main_html", "main_markdown", "content_text", "content_html"),
     *("content_markdown", "title", "evidence", "template_share", "template_html"),
-    *("not_template", "candidates"),
+    "not_template",  # the pages that were compared have had several names
 )
 # Which items wait for how long depends on when pages come.
 BY_TIME = ("fields/held_max", "fields/given_out_early")

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser_profile import CHROMIUM, html, needs_chromium
-from tests.support.crawls import PROJECT, FixtureServer
+from tests.support.browser_profile import CHROMIUM, needs_chromium
 from tests.support.loaded_extension import (
-    PATIENCE,
     Popup,
     chromium_with,
     popup_of,
     written_extension,
 )
 from tests.support.report_pages import PATHS, HostileSite
-from tests.support.ui_server import GatedSite, UiServer
+from tests.support.ui_server import GatedSite, Thief, UiServer
 from tests.test_report_browser import PROVOKE, violations
 from tplspider.demo.server import KEY_PAGE, SiteServer
-from tplspider.ui.extension_folder import bookmarklet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs
-DEMO = PROJECT / "tplspider" / "demo" / "site"
 SIZE = {"width": 400, "height": 600}  # as large as browsers make popups
 
 
@@ -67,50 +63,43 @@ def popup(context: BrowserContext, extension: Path, ui: UiServer) -> Iterator[Po
 def search(popup: Popup) -> None:
     """Search in the paper's order, which is known."""
     popup.page.get_by_label("Order of links").select_option("paper")
-    popup.page.get_by_role("button", name="Search").click()
+    popup.page.locator("#start").click()
 
 
 @needs_chromium
 def test_a_search_from_the_popup(popup: Popup, ui: UiServer, context: BrowserContext) -> None:
+    """By the keyboard, to the text, the report and the list."""
     page = popup.page
-    asked = popup.found.asked
     site = popup.front.url.removesuffix(KEY_PAGE)
     assert page.locator("#address").inner_text() == popup.front.url
     page.get_by_label("Order of links").select_option("paper")
     page.get_by_label("Pages to find").press("Enter")
-    headline = popup.wait_for("state", "share the template")
-    assert headline.startswith("3 pages very likely")
+    popup.wait_for("state", "complete")
+    popup.wait_for("text", "Nobody who rode one")
     assert popup.links() == [site + path for path in MEMBERS]
-    # The token went in a header alone, and to nobody else.
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#copy").press("Enter")
+    popup.wait_for("told", "Copied")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("Penny-farthings\n")
+    # The token went nowhere, neither in addresses nor in headers, and nothing to anybody else.
     hosts = (f"http://127.0.0.1:{ui.address[1]}/api/", popup.address.removesuffix("popup.html"))
-    assert all(url.startswith(hosts) for url in asked)
-    assert not any(ui.token in url for url in asked)
+    assert all(url.startswith(hosts) for url in popup.found.asked)
+    assert not any(ui.token in url for url in popup.found.asked)
     # Opened again on this page it shows the same; on another page, nothing.
-    popup.open(popup.front.url)
-    popup.wait_for("state", headline)
     popup.open(site + "/blog/")
-    assert page.locator("#start").is_enabled()
-    assert not page.locator("#found").is_visible()
-    assert page.get_by_label("Order of links").input_value() == "paper"  # as the last time
+    expect(page.locator("#start")).to_be_enabled()
+    expect(page.locator("#found")).to_be_hidden()
+    expect(page.get_by_label("Order of links")).to_have_value("paper")  # as the last time
     popup.open(site + KEY_PAGE + "#history")
-    popup.wait_for("state", headline)
-    with context.expect_page() as event:
-        page.get_by_role("button", name="Open report").click()
-    report = event.value
-    report.wait_for_load_state()
-    assert report.url.endswith("/report")  # without the code
-    assert "very likely share" in report.locator("body").inner_text()
-    report.close()
-    with context.expect_page() as event:
-        page.get_by_role("button", name="All searches").click()
-    event.value.get_by_role("heading", name="Last searches").wait_for()
-    event.value.close()
-    # A page of the CS opens in a tab, too.
-    with context.expect_page() as event:
-        page.locator("#members a").first.click()
-    event.value.wait_for_load_state()
-    assert event.value.url == site + MEMBERS[0]
-    event.value.close()
+    popup.wait_for("state", "complete")
+    for button, ending in (("details", "/searches/"), ("report", "/report"), ("all", "/")):
+        with context.expect_page() as event:
+            page.locator(f"#{button}").press("Enter")
+        opened = event.value
+        opened.wait_for_url(lambda url: "/enter" not in url and url != "about:blank")
+        assert ending in opened.url
+        assert "code=" not in opened.url
+        opened.close()
     assert popup.found.told == []
 
 
@@ -121,21 +110,20 @@ def test_a_search_is_seen_as_it_goes_and_cancelled(popup: Popup) -> None:
         site.slow = {SLOW}
         popup.open(site.url + KEY_PAGE)
         search(popup)
-        popup.wait_for("state", "Searching: 2 of 3 pages, 5 of 14 links tried")
+        popup.wait_for("headline", "2 of 3 pages, 5 of 14 links tried")
         assert popup.links() == [site.url + path for path in MEMBERS[:2]]
-        assert page.locator("#start").is_disabled()
-        assert page.locator("#progress").is_visible()
+        expect(page.locator("#start")).to_be_disabled()
+        expect(page.locator("#progress")).to_be_visible()
         # Whoever closes the popup and opens it again sees it go on.
         popup.open(site.url + KEY_PAGE)
-        popup.wait_for("state", "Searching: 2 of 3 pages, 5 of 14 links tried")
+        popup.wait_for("headline", "2 of 3 pages, 5 of 14 links tried")
         assert violations(popup.found) == []
         page.get_by_role("button", name="Cancel").click()
         site.gate.set()
+        popup.wait_for("state", "partial")
         popup.wait_for("note", "was cancelled")
-        assert page.locator("#state").inner_text() == "2 pages instead of 3 were found"
         assert popup.links() == [site.url + path for path in MEMBERS[:2]]
-        assert page.locator("#start").is_enabled()
-        assert page.get_by_role("button", name="Open report").is_visible()
+        expect(page.locator("#start")).to_be_enabled()
     assert popup.found.told == []
 
 
@@ -143,9 +131,9 @@ def test_a_search_is_seen_as_it_goes_and_cancelled(popup: Popup) -> None:
 def test_nothing_of_a_hostile_site_runs(popup: Popup) -> None:
     with HostileSite() as site:
         popup.open(site.url + PATHS[0])
-        popup.page.get_by_role("button", name="Search").click()
+        popup.page.locator("#start").click()
         popup.wait_for("members", "<script>")
-        popup.page.locator("#cancel").wait_for(state="hidden", timeout=PATIENCE)
+        popup.wait_for("text", "script")
         assert all(link.startswith(site.url) for link in popup.links())
         popup.found.evaluate(PROVOKE.replace("#|", "#|chrome-extension:|"))
         popup.page.wait_for_timeout(100)  # for a script that comes late
@@ -158,6 +146,35 @@ def test_nothing_of_a_hostile_site_runs(popup: Popup) -> None:
 
 
 @needs_chromium
+@pytest.mark.parametrize("relays", [False, True])
+def test_a_stranger_on_the_port_gets_nothing(popup: Popup, ui: UiServer, relays: bool) -> None:  # noqa: FBT001
+    with Thief(ui if relays else None) as thief:
+        popup.save(int(thief.url.rpartition(":")[2]), ui.token)
+        popup.wait_for("trouble", "does not know this token")
+        popup.page.locator("#start").click()
+        popup.wait_for("trouble", "does not know this token")
+    assert len(thief.got) >= 2
+    for request in thief.got:
+        assert request.startswith("/api/hello?nonce=")
+        assert ui.token not in request
+        assert "authorization" not in request.lower()
+        assert "cookie" not in request.lower()
+    popup.connect(ui)
+
+
+@needs_chromium
+def test_the_token_never_leaves_the_extension(popup: Popup, ui: UiServer) -> None:
+    """What it sends in its place is of no use once the server has ended."""
+    sent: list[str] = []
+    popup.page.on("request", lambda request: sent.append(str(request.all_headers())))
+    popup.open(popup.front.url)
+    popup.page.locator("#all").evaluate("(button) => button.click()")
+    popup.page.wait_for_timeout(500)
+    assert any("Bearer" in each for each in sent)
+    assert not any(ui.token in each for each in sent)
+
+
+@needs_chromium
 def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
     page = popup.page
     with socket.socket() as taken:  # bound, and nobody listens
@@ -166,34 +183,25 @@ def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
         popup.save(port, ui.token)
         popup.wait_for("trouble", f"scrapy ui does not answer on port {port}")
     popup.save(ui.address[1], "wrong")
-    popup.wait_for("trouble", "The token is wrong")
-    popup.open(popup.front.url)
-    page.get_by_role("button", name="Search").click()
-    popup.wait_for("trouble", "The token is wrong")
-    assert page.locator("#settings").get_attribute("open") is not None
-    with FixtureServer(DEMO, {"/api/searches": html("words")}) as other:
+    popup.wait_for("trouble", "does not know this token")
+    expect(page.locator("#settings")).to_have_attribute("open", "")
+    with SiteServer() as other:
         popup.save(int(other.url.rpartition(":")[2]), ui.token)
         popup.wait_for("trouble", "Something else than scrapy ui answers")
     popup.save(ui.address[1], ui.token)
-    page.locator("#trouble").wait_for(state="hidden")
     popup.wait_for("told", "Saved: scrapy ui answers")
+    popup.open(popup.front.url.removesuffix(KEY_PAGE) + "/nothing.html")
+    page.locator("#start").click()
+    popup.wait_for("state", "failed")
+    popup.wait_for("note", "status 404")
     popup.open("about:blank")
     popup.wait_for("trouble", "This tab does not show a page of the web")
-    assert page.locator("#start").is_disabled()
-
-
-@needs_chromium
-def test_a_search_that_fails(popup: Popup) -> None:
-    page = popup.page
-    site = popup.front.url.removesuffix(KEY_PAGE)
-    popup.open(site + "/nothing.html")
-    page.get_by_role("button", name="Search").click()
-    popup.wait_for("state", "The key page cannot be used")
-    popup.wait_for("note", "The search failed")
+    expect(page.locator("#start")).to_be_disabled()
 
 
 @needs_chromium
 def test_a_server_that_is_killed(popup: Popup, tmp_path: Path) -> None:
+    """After its next start, the popup goes on with another key, by itself."""
     page = popup.page
     with GatedSite() as slow:
         slow.slow = {SLOW}
@@ -201,33 +209,15 @@ def test_a_server_that_is_killed(popup: Popup, tmp_path: Path) -> None:
             popup.open(slow.url + KEY_PAGE)
             popup.connect(ui)
             search(popup)
-            popup.wait_for("state", "Searching: 2 of 3 pages")
+            popup.wait_for("headline", "2 of 3 pages")
             ui.process.kill()
             popup.wait_for("trouble", "scrapy ui does not answer")
-            popup.wait_for("state", "How it went on is not known")
-            assert page.locator("#start").is_enabled()
+            popup.wait_for("state", "unknown")
+            expect(page.locator("#start")).to_be_enabled()
             slow.gate.set()
         with UiServer(tmp_path / "state"):
-            popup.open(slow.url + KEY_PAGE)
-            popup.wait_for("note", "the server was ended")
-            assert page.locator("#start").is_enabled()
-
-
-@needs_chromium
-def test_the_bookmarklet(popup: Popup, ui: UiServer, context: BrowserContext) -> None:
-    """It fills in the form of a browser that was let in, and starts nothing."""
-    popup.front.goto(ui.ask("POST", "/api/codes", {"to": "/"}).json["address"])
-    known = ui.ask("GET", "/api/searches").json["total"]
-    with SiteServer() as site:
-        popup.front.goto(f"{site.url}{KEY_PAGE}?a=1&b='\"<script>ran=1</script>#part")
-        with context.expect_page() as event:
-            popup.front.evaluate("(text) => { location.href = text; }", bookmarklet(ui.address[1]))
-        form = event.value
-        filled = expect(form.get_by_label("Address of a page"))
-        filled.to_have_value(popup.front.url, timeout=PATIENCE)
-        assert form.evaluate("[opener, typeof ran]") == [None, "undefined"]
-        form.close()
-    assert ui.ask("GET", "/api/searches").json["total"] == known
+            page.locator("#start").click()
+            popup.wait_for("state", "complete")
 
 
 @needs_chromium
@@ -236,8 +226,9 @@ def test_axe_finds_no_violation(popup: Popup, scheme: str) -> None:
     page = popup.page
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     try:
-        page.get_by_role("button", name="Search").click()
-        popup.wait_for("state", "share the template")
+        page.locator("#start").click()
+        popup.wait_for("state", "complete")
+        popup.wait_for("text", "Penny")
         page.locator("summary").press("Enter")
         assert violations(popup.found) == []
         assert_keyboard_goes_everywhere(popup)
@@ -251,24 +242,10 @@ def test_axe_finds_no_violation(popup: Popup, scheme: str) -> None:
 def assert_keyboard_goes_everywhere(popup: Popup) -> None:
     stops: list[str] = []
     popup.page.locator("#n").focus()
-    for _ in range(20):
-        stops.append(
-            popup.found.evaluate("document.activeElement.id || document.activeElement.localName")
-        )
+    for _ in range(24):
+        told = "document.activeElement.id || document.activeElement.localName"
+        stops.append(popup.found.evaluate(told))
         popup.page.keyboard.press("Tab")
     first = stops[: stops.index("n", 1)] if "n" in stops[1:] else stops
-    expected = [
-        "n",
-        "strategy",
-        "start",
-        "a",
-        "a",
-        "a",
-        "report",
-        "all",
-        "summary",
-        "token",
-        "port",
-        "save",
-    ]
+    expected = "n strategy start copy text a a a details report all summary token port save".split()
     assert [stop for stop in first if stop != "body"] == expected

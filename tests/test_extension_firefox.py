@@ -66,12 +66,14 @@ def test_a_search_from_the_popup(tmp_path: Path) -> None:
             browser.go(POPUP)
             wait_for(browser, "#address", site.url + KEY_PAGE)
             press_enter(browser, "#start")
-            wait_for(browser, "#state", "3 pages very likely share")
+            wait_for(browser, "#state", "complete")
+            wait_for(browser, "#text", "Nobody who rode one")
             links = "[...document.querySelectorAll('#members a')].map((link) => link.href)"
             found = browser.evaluate(links)
             assert len(found) == 3
             assert all(link.startswith(f"{site.url}/collection/") for link in found)
             assert browser.told == []
+            assert not any(ui.token in url for url in browser.asked)
             press_enter(browser, "#report")
             wait_for_report(browser)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from shutil import copytree
 from typing import TYPE_CHECKING
@@ -21,7 +23,6 @@ from tests.support.field_sites import (
     site_routes,
     sites_argument,
 )
-from tplspider.old.crawl.fields.field_settings import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,88 +56,31 @@ def three(serve: Serve) -> list[FixtureServer]:
 def test_every_item_of_three_sites_has_its_text(
     project: FieldProject, three: list[FixtureServer]
 ) -> None:
+    project.crawl("plain", sites_argument(three), **NO_FIELDS)
+    before = project.rows
     done = project.crawl("plain", sites_argument(three))
-    assert done.code == 0, done.log
+    assert (done.code, done.finish_reason) == (0, "finished"), done.log
     rows = project.rows
     check_rows(done, rows, three)
     assert len(rows) == 3 * PAGES
     assert {row["evidence"] for row in rows} == {3}
-    assert done.stats["tplspider/fields/items"] == str(3 * PAGES)
-    assert done.stats["tplspider/fields/sites"] == "3"
-    assert "Fields of items: 72 items of 72 pages have them" in done.log
-    assert done.finish_reason == "finished"
-
-
-def test_the_same_items_as_without(project: FieldProject, three: list[FixtureServer]) -> None:
-    """Also of pages that come out of the cache, the second time."""
-    argument = sites_argument(three)
-    project.set("HTTPCACHE_ENABLED = True")
-    project.crawl("plain", argument, **NO_FIELDS)
-    before = project.rows
-    done = project.crawl("plain", argument)
-    assert "'httpcache/hit': 75" in done.log
-    rows = project.rows
-    assert {key for row in rows for key in row} == {"url", "title", "text", "evidence"}
+    stats = {name: done.stats[f"tplspider/fields/{name}"] for name in ("items", "pages", "sites")}
+    assert stats == {"items": "72", "pages": "72", "sites": "3"}
     without = [{key: row[key] for key in ("url", "title")} for row in rows]
     assert sorted(without, key=str) == sorted(before, key=str)
-    check_rows(done, rows, three)
 
 
 KINDS = """
 from dataclasses import dataclass
-
-import attr
-import scrapy
-from pydantic import BaseModel, ConfigDict, field_validator
-
 from .plain import Plain
 
 
-class OfScrapy(scrapy.Item):
-    kind, url, text, evidence = (scrapy.Field() for _ in range(4))
-
-
-@dataclass
-class OfDataclass:
-    kind: str
-    url: str
-    text: str = ""
-    evidence: int = -1
-
-
 @dataclass(frozen=True, slots=True)
-class FrozenDataclass:
+class Frozen:
     kind: str
     url: str
     text: str = ""
     evidence: int = -1
-
-
-@attr.s(auto_attribs=True)
-class OfAttrs:
-    kind: str
-    url: str
-    text: str = ""
-    evidence: int = -1
-
-
-@attr.frozen
-class FrozenAttrs:
-    kind: str
-    url: str
-    text: str = ""
-    evidence: int = -1
-
-
-class OfPydantic(BaseModel):
-    kind: str
-    url: str
-    text: str = ""
-    evidence: int = -1
-
-
-class FrozenPydantic(OfPydantic):
-    model_config = ConfigDict(frozen=True)
 
 
 @dataclass
@@ -146,56 +90,40 @@ class Undeclared:
     text: str = ""
 
 
-class Strict(OfPydantic):
-    model_config = ConfigDict(validate_assignment=True)
-
-    @field_validator("evidence")
-    @classmethod
-    def never(cls, value):
-        raise ValueError("three is too many")
-
-
-class ReadOnly(OfScrapy):
+class Strict(dict):
     def __setitem__(self, name, value):
-        if name == "evidence":
-            raise RuntimeError("not here")
-        super().__setitem__(name, value)
-
-
-KINDS = [OfScrapy, OfDataclass, FrozenDataclass, OfAttrs, FrozenAttrs, OfPydantic, FrozenPydantic,
-         Undeclared, Strict, ReadOnly, dict]
+        raise ValueError("not here")
 
 
 class Kinds(Plain):
     name = "kinds"
+    custom_settings = {"FEEDS": {"out.csv": {"format": "csv"}}}
 
     def page(self, response):
-        for kind in KINDS:
+        for kind in (Frozen, Undeclared, Strict, dict):
             yield kind(kind=kind.__name__, url=response.url)
 """
 
 
-def test_items_of_every_kind(project: FieldProject, serve: Serve) -> None:
+def test_items_of_every_kind_in_their_order(project: FieldProject, serve: Serve) -> None:
+    """Those that do not get the fields keep their place: CSV has the columns of the first."""
     project.spider(KINDS)
     server = serve("menu", site_routes("site0", PAGES))
-    done = project.crawl("kinds", sites_argument([server]))
-    by_kind = defaultdict(list)
-    for row in project.rows:
-        by_kind[row["kind"]].append(row)
-    assert {len(rows) for rows in by_kind.values()} == {PAGES}
-    assert len(by_kind) == 11
-    unchanged = {"Undeclared", "Strict", "ReadOnly"}
-    for kind, rows in by_kind.items():
-        for row in rows:
-            words = own_words("site0", int(row["url"].rpartition("page")[2]))
-            assert (words in (row.get("text") or "")) is (kind not in unchanged), row
-            assert row.get("evidence") in ((None, -1) if kind in unchanged else (3,)), row
-    errors = re.findall(r"ERROR: (\w+) does not (?:declare|take) (.*)", done.log)
-    assert sorted(name for name, _ in errors) == sorted(unchanged)
-    assert "Undeclared does not declare evidence" in done.log
-    assert "three is too many" in dict(errors)["Strict"]
-    assert done.stats["tplspider/fields/undeclared"] == str(PAGES)
-    assert done.stats["tplspider/fields/refused"] == str(2 * PAGES)
+    done = project.run(
+        "crawl",
+        "kinds",
+        sites_argument([server]),
+        settings={**LOUD, "TPLSPIDER_FIELDS": FIELDS},
+    )
+    rows = [*csv.DictReader((project.folder / "out.csv").read_text("utf-8").splitlines())]
+    assert [row["kind"] for row in rows] == ["Frozen", "Undeclared", "Strict", "dict"] * PAGES
+    for row in rows:
+        words = own_words("site0", int(row["url"].rpartition("page")[2]))
+        assert (words in row["text"]) is (row["kind"] in ("Frozen", "dict"))
+        assert row["evidence"] == ("3" if row["kind"] in ("Frozen", "dict") else "")
+    assert re.findall(r"ERROR: (\w+) ", done.log) == ["Undeclared", "Strict"]
+    stats = [done.stats[f"tplspider/fields/{name}"] for name in ("items", "undeclared", "refused")]
+    assert stats == [str(2 * PAGES), str(PAGES), str(PAGES)]
     assert "Traceback" not in done.log
 
 
@@ -246,65 +174,20 @@ def test_a_spider_that_never_idles(project: FieldProject, serve: Serve, bound: s
     assert int(done.stats["tplspider/fields/given_out_early"]) > 10
 
 
-def test_pages_in_a_file(project: FieldProject, three: list[FixtureServer]) -> None:
-    done = project.crawl("plain", sites_argument(three), TPLSPIDER_HELD_MB=0)
-    check_rows(done, project.rows, three)
-    assert len(project.rows) == 3 * PAGES
-
-
-def test_no_worker(project: FieldProject, three: list[FixtureServer]) -> None:
-    done = project.crawl(
-        "plain", sites_argument(three), TPLSPIDER_EXTRACT_WORKERS=0, LOG_LEVEL="DEBUG"
-    )
-    check_rows(done, project.rows, three)
-    assert "Extraction worker" not in done.log
-
-
-def test_two_workers(project: FieldProject, three: list[FixtureServer]) -> None:
-    done = project.crawl(
-        "plain", sites_argument(three), TPLSPIDER_EXTRACT_WORKERS=2, LOG_LEVEL="DEBUG"
-    )
-    check_rows(done, project.rows, three)
-    assert done.log.count("Extraction worker") == 2
-
-
-def test_without_a_reactor(project: FieldProject, three: list[FixtureServer]) -> None:
-    pytest.importorskip("aiohttp")
-    project.set("TWISTED_REACTOR_ENABLED = False")
-    done = project.crawl("plain", sites_argument(three))
-    assert done.code == 0, done.log
-    check_rows(done, project.rows, three)
-
-
-def test_a_reactor_of_another_kind(project: FieldProject, three: list[FixtureServer]) -> None:
-    project.set('TWISTED_REACTOR = "twisted.internet.selectreactor.SelectReactor"')
-    done = project.crawl("plain", sites_argument(three))
-    assert "ERROR: TPLSPIDER_FIELDS needs an asyncio reactor" in done.log
-    assert done.finish_reason == "tplspider_fields"
-    assert "Traceback" not in done.log
-    assert three[0].log == []
-
-
 @pytest.mark.parametrize(
-    ("value", "line"),
-    [
-        ('{"text": "mian_text"}', "text is to be 'mian_text': did you mean main_text?"),
-        ("text", "expected item fields and what goes in"),
-    ],
+    ("name", "value"), [("FIELDS", '{"text": "mian_text"}'), ("POOL_DIR", "file"), ("FELDS", "{}")]
 )
-@pytest.mark.parametrize("way", ["setting", "spider"])
-def test_wrong_fields_are_told_in_a_line(
-    project: FieldProject, three: list[FixtureServer], value: str, line: str, way: str
+def test_wrong_settings_are_one_line(
+    project: FieldProject, three: list[FixtureServer], name: str, value: str
 ) -> None:
-    if way == "spider":
-        source = "from .plain import Plain\nclass Wrong(Plain):\n    name = 'wrong'\n"
-        project.spider(f"{source}    custom_settings = {{'TPLSPIDER_FIELDS': {value!r}}}\n")
-        project.set(f"TPLSPIDER_FIELDS = {FIELDS}")
-        done = project.run("crawl", "wrong", "-Oout.jl", sites_argument(three), settings=LOUD)
-    else:
-        done = project.crawl("plain", sites_argument(three), TPLSPIDER_FIELDS=value)
+    """Also if they are those of a spider. Nothing is requested."""
+    project.write("file", "")
+    own = f"    custom_settings = {{'TPLSPIDER_{name}': {value!r}}}\n"
+    project.spider(f"from .plain import Plain\nclass Wrong(Plain):\n    name = 'wrong'\n{own}")
+    project.set(f"TPLSPIDER_FIELDS = {FIELDS}")
+    done = project.run("crawl", "wrong", "-Oout.jl", sites_argument(three), settings=LOUD)
     assert done.finish_reason == "tplspider_fields"
-    assert done.log.count(line) == 1
+    assert len(re.findall("ERROR: .*", done.log)) == 1
     assert "Traceback" not in done.log
     assert three[0].log == []
 
@@ -405,35 +288,6 @@ def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
     assert 2 <= int(most) <= 5  # fewer than allowed where they come slowly
 
 
-IN_ONE_PROCESS = """
-from scrapy.crawler import {process}
-from scrapy.utils.project import get_project_settings
-
-process = {process}(get_project_settings())
-for name, site in {sites}:
-    process.settings["FEEDS"].clear()
-    crawler = process.create_crawler("plain")
-    crawler.settings.set("FEEDS", {{name: {{"format": "jl"}}}}, "cmdline")
-    process.crawl(crawler, sites=site)
-process.start()
-"""
-
-
-@pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
-def test_two_crawls_in_one_process(
-    project: FieldProject, three: list[FixtureServer], process: str
-) -> None:
-    sites = [(f"{n}.jl", server.url + "/") for n, server in enumerate(three[:2])]
-    project.set(f"TPLSPIDER_FIELDS = {FIELDS}\nHTTPPROXY_ENABLED = False\nLOG_LEVEL = 'INFO'")
-    project.write("both.py", IN_ONE_PROCESS.format(process=process, sites=sites))
-    done = project.python("both.py")
-    assert done.code == 0, done.log
-    lines = [(project.folder / name).read_text().splitlines() for name, _ in sites]
-    rows = [json.loads(line) for line in lines[0] + lines[1]]
-    assert [len(found) for found in lines] == [PAGES, PAGES]
-    check_rows(done, rows, three)
-
-
 MANY_ITEMS = """
 import asyncio
 from .plain import Plain
@@ -465,6 +319,40 @@ def test_many_items_of_one_page(project: FieldProject, serve: Serve) -> None:
     assert all(found == list(range(1000)) for found in numbers.values())
 
 
+PAUSES = """
+import asyncio
+
+
+class Pauses:
+    @classmethod
+    def from_crawler(cls, crawler):
+        self = cls()
+        self.crawler = crawler
+        return self
+
+    async def process_item(self, item):
+        await asyncio.sleep(0.2)
+        if self.crawler.engine.paused:
+            self.crawler.stats.inc_value("tplspider/paused")
+        return item
+"""
+
+
+@pytest.mark.slow
+def test_a_crawl_that_is_faster_than_its_pipelines(project: FieldProject, serve: Serve) -> None:
+    """It is paused, and goes on."""
+    project.spider(MANY_ITEMS)
+    project.write("other/pipelines.py", PAUSES)
+    project.set('ITEM_PIPELINES = {"other.pipelines.Pauses": 1}')
+    project.set("CONCURRENT_ITEMS = 100\nCONCURRENT_REQUESTS_PER_DOMAIN = 16")
+    server = serve("menu", site_routes("site0", 100))
+    done = project.crawl("many", sites_argument([server]), MANY=100)
+    assert len(project.rows) == 10_000
+    assert all("built by smith" in row["text"] for row in project.rows)
+    assert 0 < int(done.stats["tplspider/paused"]) < 9900
+    assert done.finish_reason == "finished"
+
+
 def test_odd_sites(project: FieldProject, serve: Serve) -> None:
     """A site of one page, and one of copies: their pages are their own, and that is told."""
     copy = page_html("copies", 7, [f"/page{n}" for n in range(40)]).encode()
@@ -481,71 +369,24 @@ def test_odd_sites(project: FieldProject, serve: Serve) -> None:
     assert done.stats["tplspider/fields/without_evidence"] == "41"
 
 
-def test_many_sites(project: FieldProject, serve: Serve) -> None:
-    """Two hundred, with one page each: there is nothing to compare with, and nothing is lost."""
-    server = serve("menu", {"/page0": site_routes("site0", 1)["/page0"]})
-    port = server.url.rpartition(":")[2]
-    project.spider(
-        "from .plain import Plain\nclass Hosts(Plain):\n    name = 'hosts'\n"
-        "    def parse_start_url(self, response):\n        return self.page(response)\n"
-    )
-    urls = " ".join(f"http://host{n}.test:{port}/page0" for n in range(200))
-    done = project.crawl("hosts", f"-asites={urls}", TPLSPIDER_HELD_ITEMS=50)
-    assert len({row["url"] for row in project.rows}) == 200
-    assert all("built by smith" in row["text"] for row in project.rows)
-    assert done.stats["tplspider/fields/sites"] == "200"
-    assert done.stats["tplspider/fields/held_max"] == "50"
-
-
-def test_large_pages(project: FieldProject, serve: Serve) -> None:
-    """Pages of 10 MB: each is compared or not within its time, and its item is there."""
-    rows = "".join(f"<tr><td>row {n}</td><td>value {n * 7}</td></tr>" for n in range(250_000))
-
-    def large(number: int) -> Callable[[Handler], object]:
-        body = page_html("large", number, [f"/page{n}" for n in range(3)])
-        body = body.replace("</body>", f"<table>{rows}</table></body>")
-        return lambda request: request.answer(200, body.encode(), Content_Type="text/html")
-
-    routes = {f"/page{n}": large(n) for n in range(3)} | {"/": large(9)}
-    server = serve("menu", routes)
-    done = project.crawl("plain", sites_argument([server]), TPLSPIDER_EXTRACT_SECONDS=3)
-    assert len(project.rows) == 3
-    failed = [row for row in project.rows if "text" not in row]
-    assert int(done.stats.get("tplspider/fields/failed", 0)) == len(failed)
-    assert done.finish_reason == "finished"
-
-
 def test_pools_are_kept_for_the_next_crawl(
     project: FieldProject, three: list[FixtureServer], tmp_path: Path
 ) -> None:
     """Which holds nothing back: its first pages are compared like its last."""
-    pytest.importorskip("tplspider.pools.store")
     folder = {"TPLSPIDER_POOL_DIR": tmp_path / "pools"}
     project.crawl("plain", sites_argument(three), **folder)
-    assert len(list((tmp_path / "pools").glob("*.pool"))) == 3
     done = project.crawl("plain", sites_argument(three), **folder)
     check_rows(done, project.rows, three)
     assert done.stats["tplspider/fields/held_max"] == "0"
     assert {row["evidence"] for row in project.rows} == {3}
 
 
-def test_a_folder_that_cannot_be(project: FieldProject, three: list[FixtureServer]) -> None:
-    pytest.importorskip("tplspider.pools.store")
-    project.write("file", "")
-    done = project.crawl("plain", sites_argument(three), TPLSPIDER_POOL_DIR="file")
-    assert done.finish_reason == "tplspider_fields"
-    assert re.search(r"ERROR: .*'file' cannot be a folder for pools", done.log)
-    assert "Traceback" not in done.log
-    assert three[0].log == []
-
-
-@pytest.mark.skipif("main_markdown" not in CHOICES, reason="there is no Markdown")
-def test_markdown(project: FieldProject, serve: Serve) -> None:
-    server = serve("menu", site_routes("site0", PAGES))
-    fields = '{"text": "main_markdown"}'
-    done = project.crawl("plain", sites_argument([server]), TPLSPIDER_FIELDS=fields)
-    assert len(project.rows) == PAGES
-    assert all(row["text"].startswith("# Wheel ") for row in project.rows), done.log
+@pytest.mark.slow
+def test_a_broad_crawl() -> None:
+    """No item is lost, and memory is bounded: at most twice that of the plain crawl."""
+    command = [sys.executable, "-m", "benchmarks.field_hosts", "--hosts", "300"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_our_own_spider_has_no_use_for_it(project: FieldProject, serve: Serve) -> None:

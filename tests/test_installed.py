@@ -185,11 +185,13 @@ def test_the_extension_outside_of_projects(nowhere: Project) -> None:
     done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
     assert (done.code, done.log) == (0, "")
     names = {path.name for path in (nowhere.folder / "button").iterdir()}
-    assert names == {path.name for path in (PROJECT / "tplspider" / "ui" / "extension").iterdir()}
+    assert names == {
+        path.name for path in (PROJECT / "tplspider" / "plugins" / "ui" / "extension").iterdir()
+    }
     done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
     assert done.code == 2
     (line,) = done.log.splitlines()
-    assert "there are other files in this folder" in line
+    assert "there are other files in it" in line
 
 
 @pytest.mark.parametrize("place", ["project", "nowhere"])
@@ -218,7 +220,7 @@ def test_the_page_anywhere(project: Project, nowhere: Project, serve: Serve, pla
     settings = {"DOWNLOAD_DELAY": "0", "HTTPPROXY_ENABLED": "False"}
     with UiServer(where.folder / "state", settings=settings, project=where) as ui:
         (run,) = ui.search(serve("menu").url + "/docs/guide/four.html")
-        assert ui.events(run)[-1]["search"]["state"] == "over"
+        assert ui.events(run)[-1]["search"]["state"] == "complete"
     assert ui.log == ""
     assert not (where.folder / "precious.json").exists()
 
@@ -277,6 +279,7 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "main",
         "markdown",
         "spark",
+        "ui",
     }
     for extra, requirements in extras().items():
         assert asked[extra] == requirements, extra

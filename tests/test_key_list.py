@@ -93,6 +93,15 @@ def test_a_line_is_recognized_by_its_mark(write: Write) -> None:
     assert one.mark != two.mark
 
 
+def test_a_list_may_grow_where_its_last_line_has_no_end(write: Write) -> None:
+    for text in (b"http://example.org/", b'{"url": "http://example.org/"}'):
+        marks = {
+            next(iter(KeyList(str(write("list.txt", text + end))))).mark
+            for end in (b"", b"\n", b"\r\n")
+        }
+        assert len(marks) == 1
+
+
 def test_csv(write: Write) -> None:
     text = (
         'id,url,tpl_n,tpl_max_seconds,note\n7,https://example.org/a,5,,"two\nlines, and ""quotes"""'
@@ -214,6 +223,7 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("keys.csv", "", b"page,id\nx,1\n", "'url'"),
         ("keys.csv", "page", b"url\nx\n", "'page'"),
         ("keys.csv", "", b"url,id,id\nx,1,2\n", "'id'"),
+        ("keys.csv", "", b"url,Gr\xf6\xdfe\n", "UTF-8"),
         ("keys.csv", "", b"", "no address"),
         ("keys.jl", "", b" \n", "no address"),
         ("keys.txt", "page", b"https://example.org/\n", "'page'"),

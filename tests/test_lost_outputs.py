@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,30 @@ def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Pat
     # Each record that is there is whole: the last of them was taken off.
     assert len(records(tmp_path / "a.warc.gz")) > 3
     assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
+
+
+def test_a_row_that_the_encoding_cannot_hold(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    url = serve("menu", routes_of({"": "<meta charset=utf-8><title>\u03a9".encode()})).url
+    feeds = [f"-O{tmp_path / 'out'}.{ending}" for ending in ("json", "jl", "csv")]
+    options = ["-sFEED_EXPORT_ENCODING=cp1252", "-sTPLSPIDER_TEXTS=1"]
+    done = run("text", f"{url}/", *feeds, *options)
+    assert done.returncode == 1, done.stderr
+    assert len([line for line in errors(done) if "charmap" in line]) == len(feeds)
+
+
+def test_a_middleware_that_takes_no_more_items(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    middlewares = {"tests.support.components.TakesOneItem": 500}
+    summary = tmp_path / "summary.jl"
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={serve('menu').url}/docs/guide/one.html"),
+        *(f"-asummary={summary}", f"-sSPIDER_MIDDLEWARES={json.dumps(middlewares)}"),
+    )
+    assert done.returncode == 1, done.stderr
+    assert json.loads(summary.read_text("utf-8"))["cs_size"] == 3
 
 
 def test_pages_for_which_there_is_no_space(

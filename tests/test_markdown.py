@@ -12,6 +12,7 @@ import html_to_markdown
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tests.support.crawls import PROJECT
 from tests.support.markdown_words import missing
@@ -70,6 +71,59 @@ CASES = {
 def test_elements(html: str, markdown: str) -> None:
     found = to_markdown(html, BASE)
     assert found == markdown.replace("%s", "https://example.org/docs")
+
+
+def links_of(html: str) -> set[str]:
+    """The addresses of links and images of the Markdown of some HTML, as a reader renders it."""
+    rendered = parse_html(MarkdownIt().render(to_markdown(html, BASE)))
+    return {
+        each.get("href", each.get("src", "")) for each in rendered.iter("a", "img") if each.attrib
+    }
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>[x](javascript:f()) ![x](http://evil.test/i.png)</p>",
+        "<p>[x]<span>(http://evil.test/)</span> ![x]<i></i>(http://evil.test/)</p>",
+        "<p>[x]: http://evil.test/</p><p>[x] ![x] [y][x]</p>",
+        "<p>[x]<b></b>: http://evil.test/</p><p>[x]</p>",
+        "<p>&lt;http://evil.test/&gt; &lt;<span>http://evil.test/&gt;</span> &lt;a@b.test&gt;</p>",
+        "<p>&lt;<b></b>img src=http://evil.test/&gt; &lt;script&gt;</p>",
+        "<h1>[x](http://evil.test/)</h1><ul><li>[x](http://evil.test/)</ul>",
+        "<table><tr><th>[x](http://evil.test/)<th>b<tr><td>[x]: u<td>c</table>",
+        "<a name=x>[x](http://evil.test/)</a><img alt='[x](http://evil.test/)'>",
+        "<a href='java\tscript:f()'>js</a> <a href='\x01javascript:f()'>js</a>",
+        "<a href='\x00 java\nscript:f()'>js</a><img src='\x1fda\x0bta:x' data-src='vb\tscript:x'>",
+    ],
+)
+def test_words_are_no_links(html: str) -> None:
+    assert links_of(html) == set()
+    text = "\n".join(text_lines(parse_html(html)))
+    assert not missing(text, to_markdown(html, BASE))
+
+
+@pytest.mark.parametrize("words", ["x](http://evil.test/", "]: u", "a]b[c", "[1]", "x\\](u", "!["])
+def test_links_and_images_with_such_words_lead_where_they_led(words: str) -> None:
+    for html in (f"<p>!<a href=/l>{words}</a>", f"{words}<a href=/l>x</a>{words}"):
+        assert links_of(html) == {"https://example.org/l"}
+        rendered = MarkdownIt().render(to_markdown(html, BASE))
+        assert "<img" not in rendered
+    assert links_of(f"<img src=/i.png alt='{words}'>") == {"https://example.org/i.png"}
+
+
+def test_words_of_a_block_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = SimpleNamespace(content="nothing")
+    monkeypatch.setattr(html_to_markdown, "convert", lambda *_: lost)
+    assert links_of("<p>[x](http://evil.test/) &lt;http://evil.test/&gt;</p>") == set()
+
+
+SIGNS = "[ ] ( ) ! : < > \\ x u: &lt; ` <b> </b> <p> <br> <a/href=l> </a> <img/src=i>".split()
+
+
+@given(st.lists(st.sampled_from([*SIGNS, " ", "\n"]), max_size=14).map("".join))
+def test_there_are_no_links_but_those_of_the_page(html: str) -> None:
+    assert links_of(html) <= {f"https://example.org/docs/{name}" for name in "li"}
 
 
 def test_fields_of_forms_leave_nothing_but_their_words() -> None:

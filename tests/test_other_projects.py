@@ -127,7 +127,7 @@ def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) ->
     assert ("text" in row.replace("data:text", "")) is ("main" in fields)
     assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
     if not fields:
-        assert "tplspider.old.crawl.fields" not in done.stdout
+        assert "tplspider.fields" not in done.stdout
 
 
 def middlewares(done: Crawl) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -224,13 +225,33 @@ def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert rows["4"]["hint"]
 
 
+def test_a_table_of_json_lines(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """The first line says which columns there are; names for XML are made of all of them."""
+    server = serve("menu", routes_of(pages_of()))
+    listed = tmp_path / "mine.jl"
+    first = {"url": f"{server.url}/a", "title": "mine", "first name": "Ann"}
+    lines = [first, {"url": f"{server.url}/b", "id": 7}]
+    listed.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + "x\n", "utf-8")
+    feeds = [f"-O{tmp_path / 'table.csv'}", f"-O{tmp_path / 'table.xml'}"]
+    done = run_scrapy("text", "-i", str(listed), "--markdown", *feeds, folder=tmp_path)
+    assert done.code == 1
+    table = {row["url"]: row for row in as_table(tmp_path / "table.csv")}
+    assert {row["outcome"] for row in table.values()} == {"ok", "bad-input"}
+    assert table[f"{server.url}/a"]["title"] == "mine"
+    assert table[f"{server.url}/b"]["title"] == ""
+    assert table[f"{server.url}/b"]["found_title"] == "Menu"
+    assert table[f"{server.url}/b"]["main_markdown"] == CONTENT["b"]
+    names = [row.findtext("first_name") for row in ET.parse(tmp_path / "table.xml").iter()]
+    assert "Ann" in names
+
+
 @pytest.mark.parametrize("name", ["table.jl", "table.json"])
 def test_a_table_as_json(serve: Callable[..., FixtureServer], tmp_path: Path, name: str) -> None:
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.jl"
     lines = [
         {"id": 7, "tags": ["x"], "url": f"{server.url}/a"},
-        {"url": "ftp://x/", "outcome": "mine"},
+        {"url": "ftp://x/"},
         {"url": f"{server.url}/b"},
     ]
     listed.write_text("".join(json.dumps(line) + "\n" for line in lines) + "not JSON\n")
@@ -245,5 +266,5 @@ def test_a_table_as_json(serve: Callable[..., FixtureServer], tmp_path: Path, na
     assert (first["id"], first["tags"]) == (7, ["x"])
     assert (first["outcome"], first["main_text"]) == ("ok", CONTENT["a"])
     assert first["candidates"]
-    assert (wrong["outcome"], wrong["found_outcome"]) == ("mine", "bad-input")
+    assert wrong["outcome"] == "bad-input"
     assert by_url[f"{server.url}/b"]["main_text"] == CONTENT["b"]

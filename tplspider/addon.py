@@ -40,7 +40,7 @@ _COMPONENTS = {
         "tplspider.private_addresses.PrivateAddressMiddleware": 760,  # after the proxy's
     },
 }
-_FIELDS = "tplspider.old.crawl.fields.middleware.FieldsMiddleware"
+_FIELDS = "tplspider.fields.FieldsMiddleware"
 
 
 class Addon:

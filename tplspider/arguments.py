@@ -6,8 +6,11 @@ value, which may hold a password.
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
@@ -17,20 +20,22 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.items import PageTemplate
 from tplspider.search.cliques import MAX_SEARCH_NODES
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import Self
 
     from scrapy.settings import BaseSettings
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 EXTRACTOR = "tplspider.template.extract.extract_template"
-# Settings of ours that other parts of the package read.
-OTHER_SETTINGS = ("FIELDS", "HELD_ITEMS", "HELD_MB", "HELD_SECONDS", "POOL_DIR", "POOL_MB")
+# What the fields of items may be filled with: the rest belongs to a search, or to its report.
+_OF_SEARCHES = ("key_url", "key_html", "method", "search_id", "requested_url")
+FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]
 
 # Schemes without a host: a word before a colon may be one, or a user name, or a host.
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
@@ -135,6 +140,25 @@ def extractor(value: object) -> str:
     return extractor_name(value)  # type: ignore[arg-type]  # a string or a function
 
 
+def item_fields(value: object) -> tuple[tuple[str, str], ...]:
+    """A parser of the fields of items and what goes in: a mapping, or one in JSON."""
+    given = value
+    with suppress(ValueError):
+        given = json.loads(value or "{}") if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        raise ValueError('expected item fields and what goes in, {"text": "main_text"}')  # noqa: TRY004 - as all parsers
+    for name, content in given.items():
+        if not name or not isinstance(name, str):
+            raise ValueError("expected the name of an item field before each colon")
+        if content not in FIELD_CONTENTS:
+            raise ValueError(f"expected for {name:.60}: one of {', '.join(FIELD_CONTENTS)}")
+    if any(content.endswith("_markdown") for content in given.values()):
+        from tplspider.template.markdown import check_markdown  # imported lazily: an extra
+
+        check_markdown()
+    return tuple(given.items())
+
+
 def _shown_url(value: object) -> str:
     """A parser of the key page: its password is not kept."""
     return without_credentials(str(value or "").strip())
@@ -234,11 +258,25 @@ class Config:
     fail: str = _field(
         "", one_of("", "unusable", "incomplete"), "which answers make the exit status 3"
     )
+    fields: tuple[tuple[str, str], ...] = _field(
+        (),
+        item_fields,
+        "for [items of other spiders](fields.md): their fields and what goes in, as JSON",
+    )
     feeds_dir: str = _field("", str, "a folder that gets the feeds of each scrapyd job")
+    held_items: int = _field(
+        1000, whole_number(0), "with TPLSPIDER_FIELDS: how many items may wait for their site"
+    )
+    held_seconds: float = _field(
+        60, seconds, "with TPLSPIDER_FIELDS: how long an item may wait, in seconds"
+    )
     in_flight: int = _field(1, whole_number(1), "requests of one search at the same time")
     markdown: bool = _field(False, boolean, "whether texts come as Markdown, too")
     max_search_nodes: int = _field(
         MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
+    )
+    pool_dir: str = _field(
+        "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
     )
     profile: str = _field("", str, "a profile to put in force: browser, fast, polite ...")
     searches: int = _field(16, whole_number(1), "searches of a list at the same time")
@@ -248,13 +286,14 @@ class Config:
     def of(cls, settings: BaseSettings) -> Self:
         """Read and check the settings; ValueError if one is wrong or unknown."""
         known = {f"TPLSPIDER_{each.name.upper()}": each.name for each in fields(cls)}
-        others = [f"TPLSPIDER_{name}" for name in OTHER_SETTINGS]
         values = {}
         for name in map(str, settings):
             if name in known and settings.get(name) is not None:
                 values[known[name]] = settings.get(name)
-            elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
-                raise ValueError(f"unknown setting {name}{_guess(name, [*known, *others])}")
+            elif name.startswith("TPLSPIDER_") and name not in known:
+                raise ValueError(f"unknown setting {name}{_guess(name, known)}")
+        if not settings.get("TWISTED_REACTOR", "").endswith("AsyncioSelectorReactor"):
+            raise ValueError("TWISTED_REACTOR: expected the asyncio reactor, Scrapy's default")
         return cls(**_parsed(cls, values, "TPLSPIDER_{}"))
 
 

@@ -1,4 +1,4 @@
-"""Feed storages and exporters: no buffer, no formulas, and a fault costs one feed alone."""
+"""Feed storages and exporters: no buffer, no formulas, and no row is lost without a word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import io
 import json
 import logging
 import os
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exporters import CsvItemExporter, XmlItemExporter
+from scrapy.exporters import (
+    CsvItemExporter,
+    JsonItemExporter,
+    JsonLinesItemExporter,
+    XmlItemExporter,
+)
 from scrapy.extensions.feedexport import FileFeedStorage, StdoutFeedStorage
 
-from tplspider.items import OURS
+from tplspider.items import OURS, CandidateSearch, TextRow
+from tplspider.tracker import count_lost
 from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
@@ -23,6 +31,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
+
+_NO_NAME = re.compile(r"[^\w.-]|^(?=[\d.-])", re.ASCII)  # what no name in XML has
 
 
 class FeedFile(io.FileIO):
@@ -42,7 +52,7 @@ class FeedFile(io.FileIO):
     def __init__(self, file: str | int, mode: str, crawler: Crawler, label: str) -> None:
         super().__init__(file, mode)
         self.fault = ""
-        self._crawler = crawler
+        self.crawler = crawler
         self._label = label
 
     def write(self, data: Any) -> int:
@@ -53,7 +63,7 @@ class FeedFile(io.FileIO):
         except OSError as error:
             self.fault = error.strerror or str(error)
             logger.error("%s cannot be written: %s", self._label, self.fault)  # noqa: TRY400 - that is all
-            self._crawler.stats.inc_value("tplspider/lost_outputs")
+            self.crawler.stats.inc_value("tplspider/lost_outputs")
         return len(data)
 
 
@@ -105,7 +115,32 @@ class FeedStdoutStorage(StdoutFeedStorage):
         file.close()
 
 
-class FeedCsvExporter(CsvItemExporter):
+class _Exporter:
+    """Before an exporter of Scrapy's: a row that cannot be written is counted as lost."""
+
+    def __init__(self, file: Any, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)  # type: ignore[call-arg]  # the exporter's
+        self._file = file
+
+    def export_item(self, item: Any) -> None:
+        try:
+            super().export_item(item)  # type: ignore[misc]  # likewise
+        except Exception as error:
+            if not isinstance(self._file, FeedFile) or not isinstance(item, OURS):
+                raise
+            logger.error("A row cannot be written: %s", error)  # noqa: TRY400 - it says it all
+            count_lost(self._file.crawler, item.search_id)
+
+
+class FeedJsonExporter(_Exporter, JsonItemExporter):
+    """Scrapy's JSON exporter."""
+
+
+class FeedJsonLinesExporter(_Exporter, JsonLinesItemExporter):
+    """Scrapy's exporter of JSON lines."""
+
+
+class FeedCsvExporter(_Exporter, CsvItemExporter):
     """Scrapy's CSV exporter, for items of ours, whose texts come from the web and may hold lists.
 
     Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON; a
@@ -114,7 +149,6 @@ class FeedCsvExporter(CsvItemExporter):
 
     def __init__(self, file: Any, **kwargs: Any) -> None:
         super().__init__(file, **kwargs)
-        self._file = file
         self._is_ours = False
         self._is_empty = True
         if isinstance(file, FeedFile) and file.mode == "rb+" and file.tell():
@@ -145,8 +179,11 @@ class FeedCsvExporter(CsvItemExporter):
             self.csv_writer.writerow(list(names))
 
 
-class FeedXmlExporter(XmlItemExporter):
-    """Scrapy's XML exporter, but a field of ours without a value is empty, not the word "None"."""
+class FeedXmlExporter(_Exporter, XmlItemExporter):
+    """Scrapy's XML exporter, for items of ours, which may have columns of the user's.
+
+    A field without a value is empty, not the word "None"; a column becomes a name of XML.
+    """
 
     is_ours = False
 
@@ -157,11 +194,27 @@ class FeedXmlExporter(XmlItemExporter):
 
     def export_item(self, item: Any) -> None:
         self.is_ours = isinstance(item, OURS)
+        if isinstance(item, TextRow):
+            named = TextRow(_xml_names(item))
+            named.search_id = item.search_id
+            item = named
+        elif isinstance(item, CandidateSearch):
+            item = replace(item, input=_xml_names(item.input))
         super().export_item(item)
+
+
+def _xml_names(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_xml_names(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {_NO_NAME.sub("_", name) or "_": _xml_names(each) for name, each in value.items()}
 
 
 FEED_SETTINGS = {
     "FEED_EXPORTERS": {
+        **dict.fromkeys(("jl", "jsonl", "jsonlines"), "tplspider.feeds.FeedJsonLinesExporter"),
+        "json": "tplspider.feeds.FeedJsonExporter",
         "csv": "tplspider.feeds.FeedCsvExporter",
         "xml": "tplspider.feeds.FeedXmlExporter",
     },

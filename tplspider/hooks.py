@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.engine import ExecutionEngine
 from scrapy.core.scraper import Scraper
+from scrapy.exceptions import DontCloseSpider
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 
 def check_hooks() -> None:
@@ -29,7 +31,7 @@ def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[Non
 
     No signal comes early enough: when Scrapy tells that a spider closes, the pipelines are closed
     already. Everything that ends a crawl calls this method of the engine. The first caller's reason
-    counts, as in Scrapy.
+    counts, as in Scrapy. With DontCloseSpider, *give_results* keeps the spider open.
     """
     engine = crawler.engine
     close_spider_async = engine.close_spider_async
@@ -37,15 +39,19 @@ def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[Non
 
     async def close(*, reason: str = "cancelled") -> None:
         reasons.append(reason)
-        await give_results(reasons[0])
+        try:
+            await give_results(reason)
+        except DontCloseSpider:
+            reasons.remove(reason)
+            return
         await close_spider_async(reason=reasons[0])
 
     engine.close_spider_async = close  # type: ignore[method-assign]
 
 
-async def process_item(crawler: Crawler, item: object) -> None:
+async def process_item(crawler: Crawler, item: object, response: Response | None = None) -> None:
     """Send an item through the pipelines to the feeds when no callback can give it any more."""
-    await crawler.engine.scraper.start_itemproc_async(item, response=None)
+    await crawler.engine.scraper.start_itemproc_async(item, response=response)
 
 
 async def close_spider(crawler: Crawler, reason: str) -> None:

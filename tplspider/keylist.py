@@ -181,7 +181,7 @@ class KeyList:
     def _text(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
             if line.strip() and not line.lstrip().startswith("#"):
-                yield self._checked(number, {"url": line.strip()}, line, line)
+                yield self._checked(number, {"url": line.strip()}, line.rstrip("\r\n"), line)
 
     def _json_lines(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
@@ -192,7 +192,7 @@ class KeyList:
                     yield KeyLine(number, fault=f"not JSON: {error}", text=line)
                     continue
                 if isinstance(row, dict):
-                    yield self._checked(number, row, line, line)
+                    yield self._checked(number, row, line.rstrip("\r\n"), line)
                 else:
                     yield KeyLine(number, fault="not a JSON object", text=line)
 
@@ -206,6 +206,8 @@ class KeyList:
             raise ValueError(f"no column {self.column!r} in the header ({shown}): use -a column=")
         if twice := next((name for name in names if name and names.count(name) > 1), ""):
             raise ValueError(f"two columns are called {twice!r}")
+        if not all(map(_is_utf8, names)):
+            raise ValueError("the header is not UTF-8")
         self.columns = list(filter(None, names))
         return self._records(reader, names, read)
 
@@ -232,7 +234,7 @@ class KeyList:
             yield self._checked(number, row, "\x1f".join(cells), "".join(read))
 
     def _checked(self, number: int, row: Mapping[str, Any], marked: str, text: str) -> KeyLine:
-        if not marked.isascii() and any("\ud800" <= each <= "\udfff" for each in marked):
+        if not _is_utf8(marked):
             return KeyLine(number, fault="not UTF-8", text=text)
         return key_line(number, row, self.column, marked, text)
 
@@ -242,6 +244,10 @@ def noting(lines: Iterable[str], read: list[str]) -> Iterator[str]:
     for line in lines:
         read.append(line)
         yield line
+
+
+def _is_utf8(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _open(path: Path | None) -> IO[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from dataclasses import dataclass, fields, is_dataclass
@@ -58,6 +59,10 @@ def plan_outputs(
 ) -> Outputs:
     """Work out all outputs; ValueError if one cannot be written."""
     feeds: dict[str, dict[str, Any]] = {}
+    try:
+        codecs.lookup(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
+    except LookupError:
+        raise ValueError("FEED_EXPORT_ENCODING: there is no such encoding") from None
     taken = {Path(arguments.urls).absolute(): "the list of key pages"} if arguments.urls else {}
     for label, uri, options in (
         *_feeds_of_settings(settings),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 from functools import lru_cache
@@ -110,7 +111,8 @@ class PrivateAddressMiddleware:
         literal, proxy = literal_address(host), request.meta.get("proxy")
         if proxy:
             self._proxies.add(host_name(urlsplit(f"//{proxy.rpartition('//')[2]}").hostname or ""))
-        found = [literal] if literal else [] if proxy else await _look_up(host)
+        async with asyncio.timeout(request.meta.get("download_timeout")):
+            found = [literal] if literal else [] if proxy else await _look_up(host)
         is_refused = self.allowed(host, found) != found  # any of them may be connected to
         # A host that is known to be private may have an open connection, and no look-up then.
         if self._was_private.get(name := host_name(host)):

@@ -57,6 +57,7 @@ class Results:
         self._spider = spider
         self._crawler = spider.crawler
         self._turn = asyncio.Lock()
+        self.columns: list[str] = []  # of a list, if it can be read ahead
         # Of the search whose turn it is.
         self._search_id = ""
         self._expected = 0
@@ -95,8 +96,11 @@ class Results:
                     yield item
                 out = await self._wait()
                 await self._conclude(search.key, summary, row, out, fault)
-        except GeneratorExit:
+        except GeneratorExit:  # a middleware takes no more
             spider.journal.cut_back()
+            if not spider.journal.is_kept:
+                for item in self._of_line(search.key, summary, row):
+                    await process_item(self._crawler, item)
             raise
         except Exception:
             logger.exception("The results of %s cannot be given", session.key_url)
@@ -126,8 +130,11 @@ class Results:
         given = replace(summary, requested_url=key.requested_url, line=key.line, input=own)
         if not self._spider.table_text:
             return [given]
-        names = table_columns(key.row, self._spider.table_text)[len(key.row) :]
-        table_row = TextRow({**key.row, **dict(zip(names, row.values(), strict=True))})
+        # The first line says which columns a list has: a column of ours has one name in all rows.
+        self.columns = self.columns or list(key.row)
+        names = table_columns(self.columns, self._spider.table_text)[len(self.columns) :]
+        own_row = {**dict.fromkeys(self.columns, ""), **key.row}
+        table_row = TextRow({**own_row, **dict(zip(names, row.values(), strict=True))})
         table_row.search_id = summary.search_id
         return [given, table_row]
 

@@ -19,7 +19,7 @@ from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, 
 from tplspider.web.page import ERROR, NoPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -183,9 +183,12 @@ class CliqueTracker:
         search_id = request.cb_kwargs.get("search_id", "") if request else ""
         search = self.spider.searches.get(search_id)
         if search and search.giving:
-            logger.error("The results of %s are lost", search.session.key_url)
-            count_lost(self.crawler, search_id)
-            self._start(search.giving.aclose())
+            self._lose(search, search.giving)
+
+    def _lose(self, search: OpenSearch, giving: AsyncGenerator[Any, None]) -> None:
+        logger.error("The results of %s are lost", search.session.key_url)
+        count_lost(self.crawler, search.session.search_id)
+        self._start(giving.aclose())
 
     # Searches that nothing goes on with.
 
@@ -205,6 +208,10 @@ class CliqueTracker:
         """Nothing is in progress: a middleware has dropped requests, or a callback has failed."""
         for search in list(self.spider.searches.values()):
             session = search.session
+            if giving := search.giving:
+                search.giving = None  # a middleware takes its items no more
+                self._lose(search, giving)
+                continue
             for rank in session.awaited:
                 what = "the key page" if rank is None else f"link #{rank}"
                 logger.warning("No answer for %s of %s", what, session.key_url)

@@ -7,7 +7,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 from scrapy.resolver import CachingThreadedResolver
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
@@ -21,10 +21,9 @@ from tplspider.search.session import SearchLimits, SearchSession, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from typing import Self
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
@@ -196,3 +195,15 @@ class NoSummaries:
         if isinstance(item, CandidateSearch):
             raise DropItem("not wanted")
         return item
+
+
+class TakesOneItem:
+    """A spider middleware that passes one item on."""
+
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        async for each in result:
+            yield each
+            if not isinstance(each, Request):
+                return

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl
@@ -18,7 +19,6 @@ from tests.support.other_project import NAME, Project
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
@@ -135,6 +135,13 @@ class RunningCrawl:
             assert self.process.poll() is None, self.log
             assert time.monotonic() < end, self.log
             time.sleep(0.02)
+
+    def workers(self) -> list[int]:
+        """The processes that compare pages."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        children = [int(pid) for file in tasks for pid in file.read_text("ascii").split()]
+        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+        return [pid for pid, command in commands.items() if b"spawn_main" in command]
 
     def end(self, sent: signal.Signals | None = None) -> Crawl:
         """Wait until it has ended, by a signal or by itself."""

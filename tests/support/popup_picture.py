@@ -40,11 +40,11 @@ def make_picture(path: Path) -> Path:
             popup.open(site.url + KEY_PAGE)
             popup.connect(ui)
             popup.page.get_by_label("Order of links").select_option("paper")
-            popup.page.get_by_role("button", name="Search").click()
-            popup.wait_for("state", "2 of 3 pages")
+            popup.page.locator("#start").click()
+            popup.wait_for("headline", "2 of 3 pages")
             shots = [_shot(popup, site.url)]
             site.gate.set()
-            popup.wait_for("state", "share the template")
+            popup.wait_for("text", "Nobody")
             shots.append(_shot(popup, site.url))
     width = sum(shot.width for shot in shots) + 3 * _MARGIN
     height = max(shot.height for shot in shots) + 2 * _MARGIN

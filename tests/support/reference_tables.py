@@ -34,7 +34,7 @@ def shown(default: object) -> str:
         return str(default).lower()
     if isinstance(default, str):
         return f"`{default}`" if default else "none"
-    return f"{default:g}"
+    return f"{default:g}" if isinstance(default, int | float) else "none"
 
 
 def with_tables() -> dict[Path, str]:

@@ -15,8 +15,8 @@ from tplspider.demo.server import KEY_PAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of the last page that the search needs, so that it can be seen while it goes.
-_SLOW = "/collection/tandem"
+# A page that the search needs, so that it can be seen while it goes.
+_SLOW = "/blog/eighteen-months.html"
 _SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
 # The port is another one each time.
 RENAME = """([host, name]) => {
@@ -34,21 +34,20 @@ def make_pictures(folder: Path) -> Iterator[Path]:
         with UiServer(Path(name) / "state", settings=_SETTINGS) as ui, chromium() as browser:
             context = browser.new_context(viewport=SIZE, color_scheme="light")
             with watched(context) as found:
-                for path in ("/", "/visit/old.html"):
-                    ui.events(*ui.search(site.url + path))
+                (run,) = ui.search(site.url + KEY_PAGE)
+                ui.events(run)
+                ui.events(*ui.search(site.url + "/visit/old.html"))
                 site.slow = {_SLOW}
-                (run,) = ui.search(site.url + KEY_PAGE, strategy="paper")
-                site.wait_for(_SLOW)
+                (going,) = ui.search(site.url + "/blog/", n=5, strategy="paper")
                 found.page.goto(ui.enter)
-                found.page.locator("#running li", has_text="2 of 3 found").wait_for()
+                found.page.locator("#running li", has_text="2 of 5 found").wait_for()
                 found.page.get_by_label("Address of a page").fill(f"https://{HOST}/visit/")
                 yield _take(found, host, folder / "ui.png", "header", "#downloads")
                 found.page.goto(f"{ui.url}/searches/{run}")
-                found.page.get_by_text("1 more page to find").wait_for()
-                found.page.wait_for_timeout(1000)  # until nothing fades in any more
-                yield _take(found, host, folder / "ui-search.png", "nav", "#links-scroll")
+                found.page.locator("#text", has_text="Nobody").wait_for()
+                yield _take(found, host, folder / "ui-search.png", "nav", "#tries")
                 site.gate.set()
-                ui.events(run)
+                ui.events(going)
             context.close()
 
 

@@ -70,16 +70,19 @@ class UiServer:
         *options: str,
         settings: dict[str, str] | None = None,
         project: Project | None = None,
+        limit: int | None = None,
     ) -> None:
         self.folder = folder
-        given = {**SETTINGS, "LOG_LEVEL": "WARNING"} if project is None else {}
-        given |= settings or {}
+        given = {**SETTINGS, **(settings or {})} if project is None else settings or {}
+        given.pop("LOG_LEVEL", None)  # the command has one of its own
         path = {"PYTHONPATH": project.path} if project else {}
         # Its own port at the first start, and from then on the one that is kept.
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
+        # With few files that it may open, as on other systems.
+        shell = ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(limit)) if limit else ()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
+            [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
             + [f"-s{name}={value}" for name, value in given.items()],
             cwd=project.folder if project else PROJECT,
             env={**os.environ, "PYTHONWARNINGS": "default", **path},
@@ -161,6 +164,26 @@ class GatedSite(SiteServer):
 
     def wait_for(self, path: str) -> None:
         wait_until(lambda: path in self.log)
+
+
+class Thief(SiteServer):
+    """Another user's program on the port of a server that does not run.
+
+    It answers what it is asked for, and passes the question for the proof on to the real server.
+    """
+
+    def __init__(self, real: UiServer | None = None) -> None:
+        super().__init__()
+        self.real = real
+        self.got: list[str] = []
+
+    def respond(self, request: Handler) -> None:
+        self.got.append(f"{request.path}\n{request.headers}")
+        body = b'{"start": "00", "proof": "%s"}' % (b"0" * 64)
+        if self.real and request.path.startswith("/api/hello"):
+            body = ask(self.real.address, "GET", request.path).body
+        allowed = {"Access_Control_Allow_Origin": "*", "Access_Control_Allow_Headers": "*"}
+        request.answer(200, body, Content_Type="application/json", **allowed)
 
 
 def wait_until(is_so: Callable[[], object]) -> None:

@@ -143,7 +143,8 @@ class _Printer:
         if text is None:
             if not answer.repeated:
                 self.missing += 1
-                why = printable(f"{summary.requested_url}: {_why_none(answer)}")
+                which = summary.requested_url or f"line {summary.line}"
+                why = printable(f"{which}: {_why_none(answer)}")
                 print(f"No text for {why}", file=sys.stderr)
             return
         if summary.hint:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import NoReturn
 
 from scrapy.commands import ScrapyCommand
 
 
 class Command(ScrapyCommand):
-    """Serves a page on loopback; a process beside it makes the searches. It needs no project.
+    """Serves a page on loopback; a child process makes the searches. It needs no project.
 
     In another project the searches go by its settings, but are not for its pipelines and feeds.
     """
@@ -23,8 +25,7 @@ class Command(ScrapyCommand):
         return "Search from the browser: a page on this machine"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        # Here and not above: every scrapy command imports this module.
-        from tplspider.profiles import profile_names
+        from tplspider.profiles import profile_names  # every scrapy command imports this module
 
         super().add_options(parser)
         names = ", ".join(profile_names())
@@ -33,11 +34,11 @@ class Command(ScrapyCommand):
         add("--port", metavar="PORT", help="the port, from now on (8765 if none was ever given)")
         add("--host", metavar="HOST", default="127.0.0.1", help="listen there (127.0.0.1)")
         add("--dir", metavar="DIR", help="where searches and the token are kept")
-        add("--new-token", action="store_true", help="make a new token, and sign all browsers out")
+        add("--new-token", action="store_true", help="make a new token")
         # In Scrapy it is a file for the profiler, of which this command has no use.
         add("--profile", dest="search_profile", metavar="NAME", help=f"how to crawl ({names})")
         add("--extension", metavar="DIR", help="write the button for browsers to a folder, and end")
-        add("--worker", action="store_true", help=argparse.SUPPRESS)
+        add("--worker", metavar="DIR", help=argparse.SUPPRESS)
         parser.set_defaults(profile=None)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -46,47 +47,43 @@ class Command(ScrapyCommand):
         super().process_options(args, opts)
         assert self.settings is not None
         answer_by_command(self.settings)
-        # The page tells of each search what could not be loaded.
-        self.settings.set("RETRY_GIVE_UP_LOG_LEVEL", "INFO", priority=30)
         if opts.search_profile is not None:
             self.settings.set("TPLSPIDER_PROFILE", opts.search_profile, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
+        from tplspider.commands.crawl import print_text
         from tplspider.log_sanitizer import guard_log
-        from tplspider.old.crawl.ui.extension import give_extension
-        from tplspider.old.crawl.ui.serve import (
-            check_settings,
-            run_ui,
-            turn_settings,
-            worker_command,
-        )
-        from tplspider.old.crawl.ui.worker import run_worker
+        from tplspider.plugins.ui.worker import check, prepare, run_worker
         from tplspider.profiles import profile_names
-        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-        from tplspider.ui.store import StoreError
 
         assert self.settings is not None
+        if args and args[0].startswith("-"):
+            self._refuse(f"unknown option {args[0]!r}")
         if args:
-            if args[0].startswith("-"):
-                self._refuse(f"unknown option {args[0]!r}")
             self._refuse(f"{args[0]!r}: addresses go into the page that scrapy ui --open shows")
         if opts.search_profile is not None and opts.search_profile not in profile_names():
             names = ", ".join(profile_names())
             self._refuse(f"--profile {opts.search_profile!r}: expected one of {names}")
-        turn_settings(self.settings)
+        prepare(self.settings)
         if opts.worker:
-            run_worker(self.settings, TemplateCandidatesSpider)
+            run_worker(self.settings, Path(opts.worker))
             return
         configure_logging(self.settings)
         guard_log()
         try:
+            from tplspider.plugins.ui.button import give_extension
+            from tplspider.plugins.ui.server import run_ui
+            from tplspider.plugins.ui.store import StoreError
+        except ImportError as error:
+            self._refuse(f"{error.name} is not installed: pip install 'tplspider[ui]'")
+        try:
             if opts.extension is not None:
-                give_extension(opts)
+                print_text(give_extension(opts))
                 return
-            check_settings(TemplateCandidatesSpider, self.settings)
-            run_ui(opts, worker_command(_passed_on(opts)))
+            check(self.settings)
+            run_ui(opts, _worker_command(opts), print_text)
         except (ValueError, StoreError) as error:
             self._refuse(error)
         except OSError as error:
@@ -99,11 +96,12 @@ class Command(ScrapyCommand):
         refuse("ui", str(why), self.settings)
 
 
-def _passed_on(opts: argparse.Namespace) -> list[str]:
-    """The options that the worker goes by, as they were given."""
+def _worker_command(opts: argparse.Namespace) -> list[str]:
+    """The command that starts the child: scrapy, with the options that were given to the server."""
     given = [f"--set={pair}" for pair in opts.set]
     given += [f"--loglevel={opts.loglevel}"] if opts.loglevel else []
     given += [f"--logfile={opts.logfile}"] if opts.logfile else []
     given += ["--nolog"] if opts.nolog else []
-    profile = opts.search_profile
-    return [*given, *([f"--profile={profile}"] if profile is not None else [])]
+    given += [f"--profile={opts.search_profile}"] if opts.search_profile is not None else []
+    # -P: nothing in the current folder takes the place of a module; Scrapy itself adds a project's.
+    return [sys.executable, "-P", "-m", "scrapy", "ui", *given, "--worker"]

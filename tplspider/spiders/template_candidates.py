@@ -166,9 +166,11 @@ class TemplateCandidatesSpider(Spider):
             settings.set("JOBDIR", None, priority=PRIORITY)
             self.can_go_on = self.is_list = True
             self.counts.earlier = self.journal.outcomes()
+        self.results = Results(self)
         if arguments.urls and arguments.urls != STANDARD_INPUT:
             with closing(open_list(arguments, config)) as lines:
-                columns = table_columns(lines.columns, self.table_text)
+                self.results.columns = lines.columns
+            columns = table_columns(lines.columns, self.table_text)
             for feed in outputs.feeds.values():
                 if feed["format"] == "csv" and feed.get("item_classes") == [TEXT_ROW]:
                     feed["fields"] = columns  # the same in every start, whichever line is first
@@ -194,7 +196,6 @@ class TemplateCandidatesSpider(Spider):
             from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
 
             self.reports = ReportWriter(arguments.report, outputs.report)
-        self.results = Results(self)
         self._limits = SearchLimits(
             in_flight=config.in_flight,
             max_redirects=settings.getint("REDIRECT_MAX_TIMES"),

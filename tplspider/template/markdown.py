@@ -101,11 +101,25 @@ _NESTED = frozenset({"blockquote", "ol", "ul"})
 _INLINE = dict.fromkeys(("code", "kbd", "samp", "tt"), "code")
 _INLINE |= {"a": "a", "b": "strong", "strong": "strong", "em": "em", "i": "em"}
 _INLINE |= dict.fromkeys(("del", "s", "strike"), "del")
-# Signs that would make HTML of words in Markdown.
-_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])|&(?=#?\w+;)")
+# Signs that would make HTML, links, images or definitions of words in Markdown.
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?]|\Z)|&(?=#?\w+;)|(?<=\])[(:]")
 _BREAK = "<br>"
 _SPACE = re.compile(r"\s+")
 _NOWHERE = ("javascript:", "vbscript:", "data:", "about:")
+_ENTITIES = {"<": "&lt;", "&": "&amp;", "(": "&#40;", ":": "&#58;"}
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def _as_words(text: str, *, after_bracket: bool = False) -> str:
+    """A text of which Markdown makes nothing but words. Entities, as backslashes are escaped."""
+    start = "]" if after_bracket else ""
+    return _MARKUP.sub(lambda sign: _ENTITIES[sign[0]], start + text)[len(start) :]
+
+
+def _address(element: Element, *names: str) -> str:
+    """The first of these attributes that is an address and leads somewhere, as browsers read it."""
+    given = (_CONTROLS.sub("", element.get(name, "")).strip() for name in names)
+    return next((each for each in given if each and not each.lower().startswith(_NOWHERE)), "")
 
 
 class PlainHtml:
@@ -121,6 +135,7 @@ class PlainHtml:
         self._inline: list[tuple[Element, str, str]] = []  # what is around here, and its tags
         self._opened = 0  # so many of them are written
         self._headings: list[str] = []
+        self._last = ""  # the last letter of the line
 
     def add(self, top: Element) -> None:
         """Write an element."""
@@ -210,8 +225,8 @@ class PlainHtml:
         tag = _INLINE[node.tag]
         attribute = ""
         if tag == "a":
-            href = "".join(node.get("href", "").split("\n")).strip()
-            if not href or href.lower().startswith(_NOWHERE):
+            href = _address(node, "href")
+            if not href:
                 return
             attribute = f' href="{escape(href)}"'
         tags = [each[2] for each in self._inline]
@@ -220,10 +235,7 @@ class PlainHtml:
         self._inline.append((node, f"<{tag}{attribute}>", f"</{tag}>"))
 
     def _image(self, node: Element) -> None:
-        sources = (node.get(name, "").strip() for name in ("src", "data-src", "data-original"))
-        source = next(
-            (each for each in sources if each and not each.lower().startswith(_NOWHERE)), ""
-        )
+        source = _address(node, "src", "data-src", "data-original")
         alt = " ".join(node.get("alt", "").split())
         if source:
             self._open()
@@ -260,15 +272,15 @@ class PlainHtml:
             if self._line is not None and self._out[-1] != _BREAK:
                 self._out.append(" ")
                 self._texts.append(" ")
+                self._last = " "
             return
         if self._line is not None and text[0].isspace():
             self._out.append(" ")
         self._open()
         self._texts.append(_SPACE.sub(" ", text))
         if not any(closing == "</code>" for _, _, closing in self._inline):
-            text = _MARKUP.sub(lambda found: escape(found[0]), text)
-        self._out.append(escape(" ".join(text.split()), quote=False))
-        self._out.append(" " * text[-1].isspace())
+            text, self._last = _as_words(text, after_bracket=self._last == "]"), text[-1]
+        self._out.append(escape(" ".join(text.split()), quote=False) + " " * text[-1].isspace())
 
     def _open(self) -> None:
         """Open a line, and what is around here within it."""
@@ -287,6 +299,8 @@ class PlainHtml:
                 self._line = "p"
             self._out.append(f"<{self._line}>" if self._line else "")
         for _, opening, _ in self._inline[self._opened :]:
+            if opening.startswith("<a") and self._out[-1].endswith("!"):  # or it is an image
+                self._out[-1] = f"{self._out[-1][:-1]}&amp;#33;"
             self._out.append(opening)
         self._opened = len(self._inline)
 
@@ -309,7 +323,7 @@ class PlainHtml:
         self._out += [closing for _, _, closing in reversed(self._inline[: self._opened])]
         self._opened = 0
         self._out.append(f"</{self._line}>" if self._line else "")
-        self._line = None
+        self._line, self._last = None, ""
         self._texts.append("\n")
 
     def _end_block(self) -> None:
@@ -379,7 +393,7 @@ def _markdown(convert: Callable[[str], str], blocks: list[Block]) -> str:
     found = []
     for block, texts in blocks:
         made = _converted(convert, block, texts)
-        found.append("".join(texts).strip() if made is None else made)
+        found.append(_as_words("".join(texts).strip()) if made is None else made)
     return "\n\n".join(filter(None, found))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 # surrogates that UTF-8 cannot encode.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What a spreadsheet takes for the start of a formula (OWASP, "CSV Injection").
+_NUMBER = re.compile(r"[+-][0-9.,]*")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -35,7 +36,8 @@ def storable_value(value: Any) -> Any:
 def safe_cell(text: str) -> str:
     """A text for a cell of CSV: one that a spreadsheet would run starts with an apostrophe.
 
-    >>> safe_cell("=1+1"), safe_cell("1+1")
-    ("'=1+1", '1+1')
+    >>> safe_cell("=1+1"), safe_cell("1+1"), safe_cell("-73.98")
+    ("'=1+1", '1+1', '-73.98')
     """
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    runs = text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if runs else text

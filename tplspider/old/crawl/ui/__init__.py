@@ -1,1 +1,0 @@
-"""What ``scrapy ui`` needs of Scrapy: the process that searches, and the checks of what it gets."""

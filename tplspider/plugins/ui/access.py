@@ -1,0 +1,187 @@
+"""Who may use the server: the proof, the token, codes that work once, and what a request may be."""
+
+from __future__ import annotations
+
+import re
+import time
+from hashlib import sha256
+from hmac import compare_digest
+from hmac import new as new_hmac
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from secrets import token_hex, token_urlsafe
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aiohttp import web
+
+CODE_SECONDS = 60.0
+NONCE = re.compile(r"[0-9a-f]{32,128}")
+_MOST = 100  # codes and sessions
+_LONGEST_PATH = 20_000
+_OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")  # without backslashes
+_EXTENSIONS = ("chrome-extension://", "moz-extension://")
+_READING = ("GET", "HEAD")
+_OPEN = ("/enter", "/static/", "/api/hello")  # they tell nothing
+SIGN_IN = (
+    "not signed in: scrapy ui --open signs a browser in (with the --dir that the server has),"
+    " and programs send the header Authorization: Bearer TOKEN"
+)
+
+
+class RefusedError(Exception):
+    """A request that is not answered: the status, and why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def sign(token: str, words: str) -> str:
+    """The HMAC of some words with the token as its key."""
+    return new_hmac(token.encode(), words.encode(), sha256).hexdigest()
+
+
+def proof_of(token: str, port: int, start: str, nonce: str) -> str:
+    """What shows that a server knows the token.
+
+    It has the port in it: a program on another port cannot pass the question on to the server.
+    """
+    return sign(token, f"proof {port} {start} {nonce}")
+
+
+def key_of(token: str, port: int, start: str) -> str:
+    """What a client sends in place of the token: it is good for one start of the server alone."""
+    return sign(token, f"key {port} {start}")
+
+
+class Access:
+    """The token, and what was given for it: codes, and the sessions of browsers.
+
+    Nothing of this outlives the server: a program that takes its port after its end may be sent
+    keys and cookies, and can do nothing with them.
+    """
+
+    def __init__(
+        self, token: str, host: str, port: int, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.cookie = f"tplspider_{port}"  # cookies of a host are sent to all of its ports
+        self._token, self._port, self._clock = token, port, clock
+        self._hosts = OwnHosts(host, port)
+        self._start = token_hex(16)
+        self._secrets = [each.encode() for each in (token, key_of(token, port, self._start))]
+        self._codes: dict[str, tuple[str, float]] = {}  # where they lead, and until when
+        self._sessions: dict[str, None] = {}
+
+    def hello(self, nonce: str) -> dict[str, str]:
+        """Prove that this server knows the token. A client asks before it sends anything."""
+        if not NONCE.fullmatch(nonce):
+            raise RefusedError(400, "nonce: expected 32 to 128 hex digits")
+        proof = proof_of(self._token, self._port, self._start, nonce)
+        return {"start": self._start, "proof": proof}
+
+    def make_code(self, path: str) -> str:
+        """A code that leads a browser to *path*, once. ValueError for a path that is not ours."""
+        if not _OWN_PATH.fullmatch(path) or len(path) > _LONGEST_PATH:
+            raise ValueError("to: expected a path of this server, /searches/... for instance")
+        while len(self._codes) >= _MOST:
+            del self._codes[next(iter(self._codes))]
+        code = token_urlsafe(24)
+        self._codes[code] = path, self._clock() + CODE_SECONDS
+        return code
+
+    def redeem(self, code: str) -> str | None:
+        """Where a code leads; None if it is not valid."""
+        path, until = self._codes.pop(code, ("", 0.0))
+        return path if path and self._clock() < until else None
+
+    def open_session(self) -> str:
+        """The value of a cookie for a browser that came with a code."""
+        while len(self._sessions) >= _MOST:
+            del self._sessions[next(iter(self._sessions))]
+        value = token_urlsafe(32)
+        self._sessions[value] = None
+        return value
+
+    def has_session(self, request: web.Request) -> bool:
+        return request.cookies.get(self.cookie, "") in self._sessions
+
+    def check(self, request: web.Request) -> bool:
+        """Raise RefusedError if a request may not be answered; tells whether it is the owner's."""
+        host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
+        if host not in self._hosts:  # a site may have its name lead to 127.0.0.1
+            raise RefusedError(403, "this server does not go by that name (Host)")
+        is_own = origin == f"http://{host}"
+        if origin is not None and not is_own and not is_extension(origin):
+            raise RefusedError(403, "other pages may not use this server (Origin)")
+        if request.method == "OPTIONS":
+            if origin is None or is_own:
+                raise RefusedError(405, "OPTIONS is for extensions of browsers")
+            return False
+        authorization = request.headers.get("Authorization", "")
+        has_session = not authorization and (origin is None or is_own) and self.has_session(request)
+        if request.path.startswith(_OPEN) and request.method in _READING:
+            return has_session
+        if authorization:
+            if not self._has_secret(authorization):
+                raise RefusedError(401, "the token is wrong")
+            return True
+        if not has_session:
+            raise RefusedError(401, SIGN_IN)
+        if request.method not in _READING:
+            if not is_own:
+                raise RefusedError(403, "a change has to come from this page")
+            return True
+        # Browsers send the cookie for what pages on other ports of this host ask for, too.
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        asked = (request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest"))
+        if site not in ("none", "same-origin") and asked != ("navigate", "document"):
+            raise RefusedError(403, "other pages may not use this server (Sec-Fetch-Site)")
+        return True
+
+    def _has_secret(self, authorization: str) -> bool:
+        scheme, _, given = authorization.partition(" ")
+        value = given.strip().encode("utf-8", "replace")
+        found = [compare_digest(value, each) for each in self._secrets]
+        return any(found) and scheme.lower() == "bearer"
+
+
+def is_extension(origin: str) -> bool:
+    """Whether an Origin is that of an extension of a browser."""
+    return origin.startswith(_EXTENSIONS)
+
+
+class OwnHosts:
+    """The values of the header Host that mean this server.
+
+    A server on all addresses goes by any address, but not by any name: names can be made to lead
+    here by those who own them (DNS rebinding).
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._port = port
+        self._names = {"127.0.0.1", "localhost", host.lower()}
+        address = address_of(host)
+        self._any_address = bool(address and address.is_unspecified)
+        if address and address.version == 6 and (address.is_loopback or address.is_unspecified):
+            self._names.add("::1")
+
+    def __contains__(self, header: str) -> bool:
+        try:
+            parts = urlsplit(f"//{header}")
+            name, port = parts.hostname or "", parts.port or 80
+        except ValueError:
+            return False
+        if header != parts.netloc or parts.username is not None or port != self._port:
+            return False
+        return name in self._names or (self._any_address and address_of(name) is not None)
+
+
+def address_of(host: str) -> IPv4Address | IPv6Address | None:
+    """The IP address that a host is, if it is not a name."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,283 @@
+"""``scrapy ui`` from its options to its end: a server, or a word with the one that runs already."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import os
+import re
+import shlex
+import signal
+import socket
+import sys
+import webbrowser
+from contextlib import closing, suppress
+from pathlib import Path
+from secrets import token_hex, token_urlsafe
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from aiohttp import web
+from aiohttp.http import HttpProcessingError
+from filelock import FileLock, Timeout
+
+from tplspider.plugins.ui.access import Access, address_of, key_of, proof_of
+from tplspider.plugins.ui.app import make_app
+from tplspider.plugins.ui.connections import accept
+from tplspider.plugins.ui.searches import Searches
+from tplspider.plugins.ui.store import Store
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+logger = logging.getLogger(__name__)
+
+HOST, PORT = "127.0.0.1", 8765
+_GOOD_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,200}")
+_ASKED = 10.0  # seconds that a server has to answer
+_PATIENCE = 2.0  # seconds that open answers have at the end
+
+
+def default_folder() -> Path:
+    """The folder for a user's state."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "tplspider" / "ui"
+
+
+class StateFolder:
+    """A folder that only its owner may read: the token, the port, and the list of searches."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        is_new = not path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        if is_new:
+            path.chmod(0o700)
+        self.lock = FileLock(path / "server.lock", timeout=0)  # who has it is the server
+
+    @property
+    def token_file(self) -> Path:
+        return self.path / "token"
+
+    def token(self, *, new: bool = False) -> str:
+        """The token: that of the last time, or a *new* one."""
+        found = self._read("token")
+        if new or not _GOOD_TOKEN.fullmatch(found):
+            found = token_urlsafe(32)
+            self.write("token", found)
+        self.token_file.chmod(0o600)
+        return found
+
+    def port(self) -> int:
+        """The port of the last time, or the usual one."""
+        found = self._read("port")
+        return int(found) if found.isdigit() and 0 < int(found) < 65536 else PORT
+
+    def address(self) -> str:
+        """Where the server is that has the folder."""
+        return self._read("address")
+
+    def _read(self, name: str) -> str:
+        with suppress(FileNotFoundError, UnicodeDecodeError):
+            return (self.path / name).read_text("ascii").strip()
+        return ""
+
+    def write(self, name: str, text: str) -> None:
+        beside = self.path / f".{name}.{token_hex(4)}"
+        try:
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(f"{text}\n")
+            beside.replace(self.path / name)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def state_folder(opts: argparse.Namespace) -> StateFolder:
+    """The folder that the options name."""
+    return StateFolder(Path(opts.dir).resolve() if opts.dir else default_folder())
+
+
+def read_port(given: str) -> int:
+    """The number of a port; ValueError for what is not one."""
+    if not re.fullmatch(r"[0-9]{1,5}", given) or int(given) > 65535:
+        raise ValueError(f"--port {given[:40]!r}: expected a number up to 65535")
+    return int(given)
+
+
+async def serve(
+    folder: StateFolder,
+    access: Access,
+    listener: socket.socket,
+    worker: Sequence[str],
+    ready: Callable[[str], object],
+) -> int:
+    """Run until Ctrl-C or SIGTERM; *ready* is called with an address that signs a browser in.
+
+    *worker* is the command of the child process. Gives how many searches were ended early.
+    """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, stop.set)
+    # The bar of a crawl is for those who crawl.
+    env = {**os.environ, "TQDM_DISABLE": "1"}
+    with closing(Store(folder.path)) as store, TemporaryDirectory() as reports:
+        searches = Searches(store, worker, env, Path(reports))
+        runner = web.AppRunner(
+            make_app(searches, access, folder.address()),
+            handler_cancellation=True,  # of streams that nobody reads any more
+            access_log=None,
+            logger=_http_logger(),
+            shutdown_timeout=_PATIENCE,
+        )
+        await runner.setup()
+        assert runner.server
+        accepting = asyncio.create_task(accept(listener, runner.server))
+        working = asyncio.create_task(searches.work())
+        try:
+            ready(f"{folder.address()}/enter?code={access.make_code('/')}")
+            await stop.wait()
+        finally:
+            early = await searches.end(working)
+            accepting.cancel()
+            await runner.cleanup()
+        return early
+
+
+def _http_logger() -> logging.Logger:
+    """The log of aiohttp, without what others send that is not HTTP."""
+    found = logging.getLogger(f"{__name__}.http")
+    found.addFilter(_is_fault_of_ours)
+    return found
+
+
+def _is_fault_of_ours(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError | web.RequestPayloadError | OSError)
+
+
+def run_ui(opts: argparse.Namespace, worker: Sequence[str], say: Callable[[str], object]) -> None:
+    """Serve until Ctrl-C. Raises ValueError, StoreError and OSError."""
+    folder = state_folder(opts)
+    try:
+        with folder.lock:
+            _serve(folder, opts, worker, say)
+    except Timeout:
+        if names := _options_of_a_start(opts):
+            why = f"{', '.join(names)}: a server has {folder.path} already: end it first"
+            raise ValueError(why) from None
+        _show(ask_for_address(folder), say, is_opened=opts.open)
+
+
+def _serve(
+    folder: StateFolder,
+    opts: argparse.Namespace,
+    worker: Sequence[str],
+    say: Callable[[str], object],
+) -> None:
+    before = folder.port()
+    # The extension looks for 127.0.0.1: localhost might be an address of IPv6.
+    host = (
+        HOST if opts.host.lower() == "localhost" else opts.host.removeprefix("[").removesuffix("]")
+    )
+    with _listen(host, before if opts.port is None else read_port(opts.port)) as listener:
+        port = listener.getsockname()[1]
+        folder.write("port", str(port))
+        folder.write("address", _address(host, port))
+        access = Access(folder.token(new=opts.new_token), host, port)
+        found = address_of(host)
+        if not (found and found.is_loopback):
+            logger.warning(
+                "--host %s: others in your network can reach this server, and what they send and"
+                " get is not encrypted: whoever sees the token or a cookie can search from here",
+                host,
+            )
+
+        def ready(address: str) -> None:
+            _show(address, say, is_opened=opts.open)
+            say(f"The token for the button in the browser is in {folder.token_file}")
+            if port != before:
+                say(f"The port is {port} from now on: write buttons anew that have another")
+            command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
+            say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
+
+        early = asyncio.run(serve(folder, access, listener, worker, ready))
+        told = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
+        say(f"The server has ended{told}.")
+
+
+def _address(host: str, port: int) -> str:
+    """Where a browser on this machine finds the server."""
+    name = {"0.0.0.0": HOST, "": HOST, "::": "::1"}.get(host, host)  # noqa: S104 - not bound by this
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def _show(address: str, say: Callable[[str], object], *, is_opened: bool) -> None:
+    say(f"Search from your browser (valid once, within a minute): {address}")
+    if is_opened:
+        # In a thread: browsers for terminals are waited for, and want to be answered.
+        Thread(target=webbrowser.open, args=(address,)).start()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=128)
+    except UnicodeError:
+        raise ValueError(f"--host {host!r}: expected an address of this machine") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(
+                f"port {port} is taken by another program: give another port with --port; or, if"
+                " that program is a scrapy ui, the --dir that it has"
+            ) from error
+        raise ValueError(f"--host {host!r} --port {port}: {error.strerror or error}") from error
+
+
+def _options_of_a_start(opts: argparse.Namespace) -> list[str]:
+    """The options that only a server that is started can go by, as they were given."""
+    given = {
+        "--port": opts.port is not None,
+        "--host": opts.host != HOST,
+        "--new-token": opts.new_token,
+        "--profile": opts.search_profile is not None,
+        "-s": opts.set,
+        "--loglevel": opts.loglevel,
+        "--logfile": opts.logfile,
+        "--nolog": opts.nolog,
+    }
+    return [name for name, is_given in given.items() if is_given]
+
+
+def ask_for_address(folder: StateFolder) -> str:
+    """An address to sign in by, of the server that has this folder. Raises ValueError."""
+    token, address = folder.token(), folder.address()
+    port = urlsplit(address).port or 0
+    try:
+        nonce = token_hex(16)
+        told = _ask(f"{address}/api/hello?nonce={nonce}")
+        if told["proof"] != proof_of(token, port, told["start"], nonce):
+            raise ValueError("it does not know the token")  # noqa: TRY301 - as others
+        headers = {
+            "Authorization": f"Bearer {key_of(token, port, told['start'])}",
+            "Content-Type": "application/json",
+        }
+        return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"a server has {folder.path}, but does not answer: {error}") from error
+
+
+def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
+    request = Request(address, data, headers or {})  # noqa: S310 - written by us
+    with build_opener(ProxyHandler({})).open(request, timeout=_ASKED) as answer:
+        return json.loads(answer.read(1 << 16))
