@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 from benchmarks.evaluation.sites import unlabelled_sites
 from tests.support.warc_files import SiteRecords, packed
 from tplspider.search.session import SearchOptions, SearchSession
+from tplspider.sources.archive import open_archive
 from tplspider.sources.base import drive, limits_of
-from tplspider.sources.warc import site_of
-from tplspider.sources.warc_archive import open_archive
 from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def compare(sites: list[UnlabelledSite], files: list[Path], index: Path) -> int:
     """Search both, and print what differs; how many searches do."""
     archive = open_archive(files, index)
     count = wrong = 0
-    with site_of(archive.index, tuple(archive.files)) as captured:
+    with archive.open() as captured:
         for site in sites:
             for path, _ in site.keys:
                 for strategy in STRATEGIES:

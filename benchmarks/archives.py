@@ -3,10 +3,7 @@
     python -m benchmarks.archives [FILE.warc.gz ...] [--sites 400] [--memory 200,2000]
 
 Without files, an archive of made-up sites is written first. The index is measured beside
-FastWARC's bare loop over the same files, which reads every body, by the CPU time of one process,
-and beside ``cdxj-indexer``, if that is installed, by the clock: with a worker for each core, which
-is what the bound is for, and with one process, which is what that tool has. For that the files are
-given under as many names as make an archive of 1 GB, the size of one file of Common Crawl.
+FastWARC's bare loop over the same files, which reads every body, by the CPU time of one process.
 ``--memory`` takes numbers of sites: of each, what ``scrapy archive`` and ``scrapy strip`` held at
 most, in one process.
 """
@@ -15,35 +12,26 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import zlib
-from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
 from benchmarks.timing import report, side_by_side
 from tests.support.made_up_sites import MadeUpSource, made_up_site
 from tests.support.warc_files import SiteRecords
-from tplspider.old.extraction import EXTRACTOR, SECONDS
-from tplspider.old.extraction.archive_indexing import reading_by
-from tplspider.old.extraction.archive_search import ArchiveJob, ArchiveWork
+from tplspider import open_archive, search_pages
 from tplspider.search.answer import counted
-from tplspider.search.session import SearchLimits, SearchOptions
-from tplspider.sources.warc import LARGEST
-from tplspider.sources.warc_archive import open_archive
-from tplspider.sources.warc_extra import ArchiveIterator, WarcRecordType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-BARE = 1.6  # times FastWARC's own loop, at most
-CDXJ = 10  # times as fast as cdxj-indexer, at least
-ROUNDS = 2  # of which the fastest counts
-LARGE = 1_000_000_000  # bytes of an archive that is read by all cores
+BARE = 1.7  # times FastWARC's own loop, at most
 KEYS = 300  # key pages that are searched
 FILES = 4  # that are written
 GROWS = 1.2  # times the memory, for ten times the archive
@@ -73,106 +61,39 @@ def bare_loop(files: Iterable[Path]) -> int:
     return count
 
 
-def make_index(files: list[Path], workers: int = 1) -> None:
+def make_index(files: list[Path]) -> None:
     """Our index, anew."""
     with TemporaryDirectory() as folder:
-        open_archive(files, Path(folder) / "index", reading=reading_by(workers, least=0))
+        open_archive(files, Path(folder) / "index")
 
 
 def measure_index(files: list[Path]) -> bool:
-    """Print what the index costs, beside others."""
+    """Print what the index costs, beside FastWARC."""
     records, size = bare_loop(files), sum(file.stat().st_size for file in files)
     print(f"{counted(len(files), 'file')}, {records} records, {size / 1e6:.1f} MB packed")
     bare, ours = side_by_side(lambda: bare_loop(files), lambda: make_index(files), rounds=5)
     print(f"  CPU: FastWARC {records / bare:.0f} records/s, our index {records / ours:.0f}")
-    is_good = report("CPU of our index in one process, to the bare loop", ours / bare, BARE)
-    if command := shutil.which("cdxj-indexer"):
-        with TemporaryDirectory() as folder:
-            many = under_more_names(files, Path(folder))
-            is_good &= measure_beside_cdxj(many, command, records * len(many) // len(files))
-    return is_good
-
-
-def under_more_names(files: list[Path], folder: Path) -> list[Path]:
-    """The same files again and again, until there are enough bytes of them."""
-    times = max(1, ceil(LARGE / sum(file.stat().st_size for file in files)))
-    found = []
-    for number in range(times):
-        for file in files:
-            found.append(folder / f"{number}-{file.name}")
-            try:
-                os.link(file, found[-1])
-            except OSError:  # on another disk
-                shutil.copyfile(file, found[-1])
-    return found
-
-
-def measure_beside_cdxj(files: list[Path], command: str, records: int) -> bool:
-    """Print how long the index takes by the clock on the wall, with all cores and with one."""
-    size = sum(file.stat().st_size for file in files)
-    print(f"the same as {len(files)} files, {records} records, {size / 1e6:.1f} MB packed")
-    cores = len(os.sched_getaffinity(0))
-    best = dict.fromkeys(("cdxj-indexer", "one process", "workers"), float("inf"))
-    cpu = own = float("inf")
-
-    def theirs() -> None:
-        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - for a process
-            subprocess.run([command, *map(str, files)], stdout=nowhere, check=True)  # noqa: S603 - ours
-
-    runs: tuple[Callable[[], None], ...] = (
-        theirs,
-        lambda: make_index(files),
-        lambda: make_index(files, cores),
-    )
-    for _ in range(ROUNDS):
-        for what, run in zip(best, runs, strict=True):
-            begin, used = perf_counter(), (process_time(), _children())
-            run()
-            best[what] = min(best[what], perf_counter() - begin)
-            if run is theirs:
-                cpu = min(cpu, _children() - used[1])
-            elif what == "one process":
-                own = min(own, process_time() - used[0])
-    told = ", ".join(f"{what} {records / each:.0f}" for what, each in best.items())
-    print(f"  wall clock, records/s: {told} ({cores} workers, their start included)")
-    slow, one, many = best.values()
-    report("cdxj-indexer, to our index: CPU, one process", cpu / own, CDXJ, at_least=True)
-    report("cdxj-indexer, to our index: wall clock, one process", slow / one, CDXJ, at_least=True)
-    what = f"cdxj-indexer, to our index: wall clock, {cores} workers"
-    return report(what, slow / many, CDXJ, at_least=True)
-
-
-def _children() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
+    return report("CPU of our index, to the bare loop", ours / bare, BARE)
 
 
 def measure_searches(files: list[Path]) -> None:
-    """Print how many key pages a second one core searches."""
-    with TemporaryDirectory() as folder:
-        archive = open_archive(files, Path(folder) / "index")
-        with archive.open() as site:
-            places = [next(site.index.pages_of(number), None) for number, _ in site.index.sites()]
-            urls = [site.url_at(place) for place in places if place][:KEYS]
-        for what, extractor in (("without templates", ""), ("with templates", EXTRACTOR)):
-            limits = SearchLimits(for_template=bool(extractor))
-            work = ArchiveWork(
-                archive.index, tuple(archive.files), LARGEST, limits, extractor, SECONDS
-            )
-            searcher = work.open()
-            begin, loads = process_time(), 0
-            for url in urls:
-                found = searcher.do(ArchiveJob(url, url, SearchOptions(), SECONDS))
-                loads += found.summary.loads
-            taken = process_time() - begin
-            searcher.close()
-            told = f"{len(urls) / taken:.1f} key pages/s, {1000 * taken / len(urls):.1f} ms each"
-            print(f"  {what}: {told}, {loads / len(urls):.1f} loads each")
+    """Print how many key pages a second one core searches, without Scrapy."""
+    folder = TemporaryDirectory()
+    with folder as name, open_archive(files, Path(name) / "index").open() as site:
+        pages = [next(iter(site.pages(name)), None) for name in site.sites()]
+        urls = [page.url for page in pages if page][:KEYS]
+        begin, loads = process_time(), 0
+        for url in urls:
+            found = search_pages(site, url).summary
+            loads += found.loads if found else 0
+        taken = process_time() - begin
+    told = f"{len(urls) / taken:.1f} key pages/s, {1000 * taken / len(urls):.1f} ms each"
+    print(f"  {told}, {loads / len(urls):.1f} loads each")
 
 
 def peak(*arguments: str) -> float:
     """The megabytes that a command held at most."""
-    command = [sys.executable, "-m", "scrapy", *arguments, "-s", "TPLSPIDER_EXTRACT_WORKERS=0"]
+    command = [sys.executable, "-m", "scrapy", *arguments, "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - ours
     _, status, usage = os.wait4(process.pid, 0)
     if status:

@@ -13,13 +13,13 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from resource import getpagesize
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import plain_site
 from benchmarks.extraction import words
 from benchmarks.timing import report, side_by_side
-from tplspider.old.extraction.memory import resident
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import SiteTemplates, Stripper
 from tplspider.template.flat_page import Vocabulary, flatten
@@ -232,6 +232,12 @@ def strip_site(what: str, pages: list[PooledPage], least: float | None = FASTER)
     if "trafilatura" not in times:
         return True
     return report("trafilatura / main_text", times["trafilatura"] / ours, least, at_least=True)
+
+
+def resident() -> float:
+    """The memory that this process holds, in MB."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[1]
+    return int(pages) * getpagesize() / 1_000_000
 
 
 def small_page(of_site: int, number: int) -> tuple[str, str]:

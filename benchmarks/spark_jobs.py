@@ -25,6 +25,7 @@ from tests.support.warc_files import SiteRecords, packed, response
 PROJECT = Path(__file__).parent.parent
 FILES = 8  # WARC files
 _TICKS = os.sysconf("SC_CLK_TCK")
+PER_SITE = 25  # pages of a made-up site, at most: so many sites are all there
 LINKS = 20  # to other articles, on each page of the giant site
 
 
@@ -65,6 +66,9 @@ def make(folder: Path, pages: int, giant: int) -> Path:
         names.append(str(path))
     manifest = folder / "manifest.txt"
     manifest.write_text("\n".join(names) + "\n")
+    keys = [f"http://site-{number}.test:80/" for number in range(pages // PER_SITE)]
+    keys += [f"http://giant.test/a/{number}.html" for number in range(0, giant - 8, 100)]
+    (folder / "keys.txt").write_text("\n".join(keys) + "\n")
     return manifest
 
 
@@ -121,7 +125,7 @@ def run(job: str, master: str, log: Path, *words: str) -> tuple[float, Watch]:
     watch.start()
     start = time.monotonic()
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "SPARK_LOCAL_IP": "127.0.0.1"}
-    path = str(PROJECT / "tplspider" / "spark" / f"{job}.py")
+    path = str(PROJECT / "tplspider" / "plugins" / "spark" / f"{job}.py")
     done = subprocess.run(  # noqa: S603 - ourselves
         [*command, path, *words], env=environment, capture_output=True, text=True, check=False
     )
@@ -175,7 +179,6 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pages", default="1000,20000")
     parser.add_argument("--giant", type=int, default=0)
-    parser.add_argument("--every", default="2")
     parser.add_argument("--master", default="local[2,4]")
     parser.add_argument("--jobs", default="search_job,strip_job")
     given = parser.parse_args()
@@ -186,12 +189,12 @@ def main() -> None:
             make(folder, pages, given.giant)
         for job in given.jobs.split(","):
             stamp = f"{job}-{int(time.time())}"
-            options = ["--every", given.every, "--template"] if job == "search_job" else []
+            options = ["--keys", str(folder / "keys.txt"), "--texts"]
             seconds, watch = run(
                 job,
                 given.master,
                 folder / f"log-{stamp}",
-                *options,
+                *(options if job == "search_job" else []),
                 str(manifest),
                 str(folder / stamp),
             )

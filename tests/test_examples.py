@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.crawls import PROJECT
 
-# Those of the room for Spark, which need not be installed, are in test_spark_parts.py.
+# Those of jobs for Spark would need it, which need not be installed.
 MODULES = [
     ".".join(path.relative_to(PROJECT).with_suffix("").parts)
     for folder in ("tplspider", "tests/support")
     for path in sorted((PROJECT / folder).rglob("*.py"))
-    if "spark" not in path.parts and "\n    >>> " in path.read_text("utf-8")
+    if "spark" not in path.relative_to(PROJECT).parts and "\n    >>> " in path.read_text("utf-8")
 ]
 
 

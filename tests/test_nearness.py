@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.full_disk import short_files
 from tplspider.pools.pool import PooledPage, Signs, companions, nearest
-from tplspider.pools.site_templates import SIGNS_WITHOUT_FILE, KnownSigns
 from tplspider.search.witness import shared_directories
-
-if TYPE_CHECKING:
-    import pytest
 
 HOST = "http://a.org/"
 
@@ -91,37 +85,13 @@ def test_literally(key: Signs, others: list[Signs]) -> None:
 
 
 @given(st.frozensets(NUMBERS), st.dictionaries(NUMBERS, st.integers(0, 2**40)))
-def test_signs_are_kept_as_they_are(links: frozenset[int], sentences: dict[int, int]) -> None:
-    known = KnownSigns()
-    one = page("a/b.html")
-    assert known.get(one) is None
-    signs = Signs(one.identity, ["a", "b.html"], links, sentences)
-    known.put(one, signs)
-    assert known.get(one) == signs
-    assert known.get(page("a/b.html", text="Another day.")) is None
+def test_signs_are_packed(links: frozenset[int], sentences: dict[int, int]) -> None:
+    signs = Signs(f"{HOST}a/b.html", ["a", "b.html"], links, sentences)
+    assert Signs.unpacked(signs.packed(), signs.identity) == signs
 
 
-def test_signs_that_do_not_fit_are_in_a_file(caplog: pytest.LogCaptureFixture) -> None:
-    pages = [page(f"{n}.html") for n in range(40)]
-    signs = [
-        Signs(each.identity, [f"{n}.html"], frozenset(range(n, n + 1000)), {n: 5})
-        for n, each in enumerate(pages)
-    ]
-
-    def kept(known: KnownSigns) -> list[int]:
-        for each, its_signs in zip(pages, signs, strict=True):
-            known.put(each, its_signs)
-            known.put(each, its_signs)  # once more is not twice as much
-            assert known.get(each) == its_signs
-        found = [known.get(each) for each in pages]
-        assert all(one in (None, other) for one, other in zip(found, signs, strict=True))
-        return [number for number, one in enumerate(found) if one]
-
-    assert kept(KnownSigns(megabytes=0.1)) == [*range(40)]
-    # A file that is full begins anew.
-    assert kept(KnownSigns(megabytes=0.1, file_megabytes=0.1)) == [*range(26, 40)]
-    assert not caplog.messages
-    with short_files(0):
-        assert kept(KnownSigns(megabytes=0.1 / SIGNS_WITHOUT_FILE)) == [*range(28, 40)]
-    (line,) = caplog.messages
-    assert line.startswith("Signs of pages stay in memory: a temporary file cannot be used (")
+def test_signs_are_read_once() -> None:
+    one = page("a/b.html", "/x", text="A sentence that is long enough to be taken.")
+    assert one.packed_signs is None
+    assert len(one.signs().sentences) == 1
+    assert one.packed_signs == one.signs().packed()

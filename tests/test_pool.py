@@ -48,7 +48,6 @@ def test_the_order_of_arrival_plays_no_part(
     pool = Pool(pages + pages[:3], most=most)
     assert addresses(pool) == wanted
     assert len(pool) == len(wanted)
-    assert pool.size == sum(len(each.packed) for each in pool)
 
 
 @given(sites, sizes, st.randoms())

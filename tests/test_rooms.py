@@ -24,7 +24,7 @@ SEARCH = """
 import sys
 from pathlib import Path
 from tplspider import FolderSite, PageSource, SearchOptions, extract_template, search_pages
-import tplspider.search.session, tplspider.sources.kept_pages, tplspider.web.redirects
+import tplspider.search.session, tplspider.saved_pages, tplspider.web.redirects
 
 site = FolderSite(Path(sys.argv[1]))
 session = search_pages(site, site.url + "/docs/guide/four.html", SearchOptions(strategy="guided"))

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.saved_folders import save, save_site, strip
-from tplspider.stripping.addresses import FileAddresses, mirrored_address
-from tplspider.stripping.manifest import read_manifest
+from tests.support.saved_folders import save, save_site, saved_files, texts
+from tplspider.sources.file_addresses import FileAddresses, mirrored_address
 
 MIRRORED = (
     "<html>\n<!-- Mirrored from {} by HTTrack Website Copier/3.x [XR&CO'2014],"
@@ -113,8 +112,8 @@ def test_which_of_them_counts(tmp_path: Path) -> None:
         path.write_bytes(mirrored + path.read_bytes())
     row = {"file": "key.html", "url": "https://me:secret@example.org/manifest", "role": "key"}
     (tmp_path / "example.com" / "manifest.json").write_text(json.dumps([row]))
-    rows = strip(tmp_path, base_url="http://base.example/")
-    found = {str(row["path"]): row["url"] for row in rows}
+    files = saved_files(tmp_path, "http://base.example/")
+    found = {path: file.url for path, file in files.items()}
     assert found.pop("example.com/manifest.json") == ""
     assert found == places
 
@@ -145,7 +144,7 @@ def test_which_of_them_counts(tmp_path: Path) -> None:
 def test_hostile_manifests(tmp_path: Path, rows: object) -> None:
     folder = save_site(tmp_path / "site", 2)
     (folder / "manifest.json").write_text(json.dumps(rows))
-    assert [row["url"] for row in strip(folder)] == [
+    assert [file.url for file in saved_files(folder).values()] == [
         "http://site/manifest.json",
         "http://site/page-0.html",
         "http://site/page-1.html",
@@ -155,17 +154,19 @@ def test_hostile_manifests(tmp_path: Path, rows: object) -> None:
 @pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "\ud800", "9" * 10_000, "\0", "[NaN]"])
 def test_files_that_only_look_like_manifests(tmp_path: Path, text: str) -> None:
     path = tmp_path / "manifest.json"
+    own = FileAddresses(tmp_path).of(b"manifest.json")
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    assert [*read_manifest(str(path))] == []
+    assert saved_files(tmp_path)["manifest.json"].url == own
     path.write_bytes(b" " * 9_000_000 + b'[{"file": "a", "url": "http://x.example/"}]')
-    assert [*read_manifest(str(path))] == []
+    assert saved_files(tmp_path)["manifest.json"].url == own
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert [*read_manifest(str(path))] == []
+    assert saved_files(tmp_path)["manifest.json"].fault == "link"
 
 
 def test_odd_rows_spoil_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "manifest.json"
+    for number in range(1, 7):
+        save(tmp_path / f"{number}.html", number)
     good = {"file": "1.html", "url": "https://me:secret@example.org/a\u0301?q=é#top"}
     rows = [
         3,
@@ -176,20 +177,17 @@ def test_odd_rows_spoil_nothing(tmp_path: Path) -> None:
         {**good, "file": "5.html", "encoding": 5},
         {**good, "file": "6.html", "url": "http://x.example/\ud800"},
     ]
-    path.write_text(json.dumps(rows))
+    (tmp_path / "manifest.json").write_text(json.dumps(rows))
     url = "https://example.org/a%CC%81?q=%C3%A9"
-    assert [*read_manifest(str(path))][:5] == [
-        (b"1.html", url, ""),
-        (b"2.html", url, "iso8859-1"),
-        (b"3.html", url, ""),
-        (b"4.html", url, ""),
-        (b"5.html", url, ""),
+    files = saved_files(tmp_path)
+    found = [
+        (files[f"{number}.html"].url, files[f"{number}.html"].encoding) for number in range(1, 6)
     ]
+    assert found == [(url, ""), (url, "iso8859-1"), (url, ""), (url, ""), (url, "")]
 
 
 def test_the_encoding_of_a_manifest_counts(tmp_path: Path) -> None:
     (tmp_path / "key.html").write_bytes("<title>Привет</title><p>мир".encode("koi8-r"))
     row = {"file": "key.html", "url": "https://example.org/", "encoding": "koi8-r", "role": "key"}
     (tmp_path / "manifest.json").write_text(json.dumps([row]))
-    (page, _) = strip(tmp_path)
-    assert (page["title"], page["main_text"]) == ("Привет", "мир")
+    assert texts(tmp_path)["key.html"] == "<title>Привет</title><p>мир"

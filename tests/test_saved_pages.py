@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tplspider.saved_pages import check_folder, save_pages
-from tplspider.sources.kept_pages import KeptPage
+from tplspider.saved_pages import KeptPage, check_folder, save_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

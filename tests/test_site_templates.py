@@ -326,7 +326,7 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for _ in range(2):  # with the pool of the first time, too
         texts = [found.main_text for found in names["clean"](site(20))]
         assert texts == [sentence(number) for number in range(20)]
-    assert (tmp_path / "pools" / "a.org.pool").is_file()
+    assert (tmp_path / "pools" / "pools.sqlite").is_file()
 
 
 def test_the_package_has_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.crawls import SETTINGS, FixtureServer, run_scrapy
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.store import PoolFolder, file_name
+from tplspider.pools.store import KEPT, PoolFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +103,9 @@ def test_a_pool_that_tells_nothing(serve: Callable[..., FixtureServer], tmp_path
 def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     folder = save_pool(tmp_path / "pools", server.url).directory
-    file = folder / file_name(page_site(server.url))
-    file.write_bytes(file.read_bytes()[:-5])
+    for file in folder.iterdir():  # what SQLite has beside it, too
+        file.unlink()
+    (folder / KEPT).write_bytes(b"damaged" * 1000)
     done = text(tmp_path, f"{server.url}/", "--pool", str(folder))
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
     damaged, search = done.log.splitlines()

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
     from tplspider.search.sort_links import sort_links
-    from tplspider.sources.base import SiteSource, search_pages
+    from tplspider.sources.archive import open_archive
+    from tplspider.sources.base import MemorySite, SiteSource, search_pages
     from tplspider.sources.folder import FolderSite
-    from tplspider.sources.memory import MemorySite
-    from tplspider.sources.warc_archive import open_archive
     from tplspider.template.extract import PageSource, extract_template
     from tplspider.web.addresses import Address, Site, identity
     from tplspider.web.html import Link, get_links, parse_html
@@ -69,7 +68,7 @@ _MODULES = {
     "CandidateSearch": "items",
     "FolderSite": "sources.folder",
     "Link": "web.html",
-    "MemorySite": "sources.memory",
+    "MemorySite": "sources.base",
     "NoPage": "web.page",
     "Page": "web.page",
     "PageSource": "template.extract",
@@ -91,7 +90,7 @@ _MODULES = {
     "extract_template": "template.extract",
     "get_links": "web.html",
     "identity": "web.addresses",
-    "open_archive": "sources.warc_archive",
+    "open_archive": "sources.archive",
     "parse_html": "web.html",
     "read_page": "web.page",
     "search_many": "library",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SPIDER = "tplspider.spiders.template_candidates.TemplateCandidatesSpider"
+STRIP_SPIDER = "tplspider.spiders.template_strip.TemplateStripSpider"
 # By name, so that a project pays for them only when our spider runs.
 _COMPONENTS = {
     "EXTENSIONS": {
@@ -87,9 +88,13 @@ class Addon:
         _set(settings, "DOWNLOAD_DELAY_JITTER" if known else "RANDOMIZE_DOWNLOAD_DELAY", 0)
 
 
-def is_ours(spider_class: type) -> bool:
-    """Whether a spider is ours, or derived from it; ours is not imported for that."""
-    return any(f"{each.__module__}.{each.__qualname__}" == SPIDER for each in spider_class.__mro__)
+def is_ours(spider_class: type, *, any_of_them: bool = False) -> bool:
+    """Whether a spider is ours, or derived from it; ours is not imported for that.
+
+    It is the one that searches, or *any_of_them*.
+    """
+    ours = (SPIDER, STRIP_SPIDER) if any_of_them else (SPIDER,)
+    return any(f"{each.__module__}.{each.__qualname__}" in ours for each in spider_class.__mro__)
 
 
 def _set(settings: BaseSettings, name: str, value: object) -> None:

@@ -130,7 +130,8 @@ class Admission:
         spider, arguments = self._spider, self._spider.arguments
         if spider.keys is not None:
             async for line in spider.keys:
-                yield line
+                if not spider.journal.is_done(line.number, line.mark):
+                    yield line
         elif arguments.url:  # one key page with a JOBDIR
             if not spider.journal.is_done(1, b""):
                 yield KeyLine(1, spider.given_url)

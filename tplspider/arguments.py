@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 EXTRACTOR = "tplspider.template.extract.extract_template"
+# Settings that storages read.
+OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL")
 # What the fields of items may be filled with: the rest belongs to a search, or to its report.
 _OF_SEARCHES = ("key_url", "key_html", "method", "search_id", "requested_url")
 FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]
@@ -164,7 +166,8 @@ def _shown_url(value: object) -> str:
     return without_credentials(str(value or "").strip())
 
 
-def _field(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
+def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
+    """A field of a model of arguments or settings."""
     return field(default=default, metadata={"parse": parse, "help": help_text})
 
 
@@ -172,29 +175,29 @@ def _field(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
 class Arguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
-    url: str = _field("", _shown_url, "the key page; https is assumed where no scheme is given")
-    urls: str = _field("", str, "a list of key pages: a file, or - for standard input")
-    column: str = _field("", str, "the column of the list that has the addresses (default: url)")
-    n: int = _field(3, whole_number(1), "how many pages to find")
-    strategy: str = _field(
+    url: str = option("", _shown_url, "the key page; https is assumed where no scheme is given")
+    urls: str = option("", str, "a list of key pages: a file, or - for standard input")
+    column: str = option("", str, "the column of the list that has the addresses (default: url)")
+    n: int = option(3, whole_number(1), "how many pages to find")
+    strategy: str = option(
         "paper",
         strategy,
         f"the order in which links are tried: {', '.join(STRATEGIES)}, or package.module:function",
     )
-    scope: str = _field("host", one_of(*SCOPES), "what belongs to the site: host or domain")
-    max_loads: int = _field(100, whole_number(0), "stop after so many page loads; 0 for no limit")
-    max_seconds: float = _field(0, seconds, "stop after so many seconds; 0 for no limit")
-    max_refusals: int = _field(
+    scope: str = option("host", one_of(*SCOPES), "what belongs to the site: host or domain")
+    max_loads: int = option(100, whole_number(0), "stop after so many page loads; 0 for no limit")
+    max_seconds: float = option(0, seconds, "stop after so many seconds; 0 for no limit")
+    max_refusals: int = option(
         10, whole_number(0), "stop when so many links in a row are refused; 0 for no limit"
     )
-    witness: int = _field(
+    witness: int = option(
         1, lambda value: int(one_of("0", "1")(value)), "load one more page for the text if needed"
     )
-    summary: str = _field("", feed_file, "a file for the summary of each search")
-    texts: str = _field("", feed_file, "a file for the text of each key page")
-    save_html: str = _field("", str, "a folder for the pages as they were loaded")
-    report: str = _field("", not_empty("a file or a folder"), "a report: file.html, or a folder")
-    warc: str = _field("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
+    summary: str = option("", feed_file, "a file for the summary of each search")
+    texts: str = option("", feed_file, "a file for the text of each key page")
+    save_html: str = option("", str, "a folder for the pages as they were loaded")
+    report: str = option("", not_empty("a file or a folder"), "a report: file.html, or a folder")
+    warc: str = option("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Self:
@@ -218,7 +221,7 @@ class Arguments:
             raise ValueError("url: this is a file; give a list of key pages with -a urls=FILE")
         if values.get("column") and not urls:
             raise ValueError("column is for a list of key pages (-a urls=FILE)")
-        found = cls(**_parsed(cls, values))
+        found = cls(**parsed(cls, values))
         if url:
             key_address(url)
         return found
@@ -237,64 +240,65 @@ OPTIONS = tuple(each.name for each in fields(SearchOptions))
 class Config:
     """Our settings: each is the field's name in capitals, after ``TPLSPIDER_``."""
 
-    allow_private: bool = _field(
+    allow_private: bool = option(
         True, boolean, "whether key pages, and where these lead, may be at private addresses"
     )
-    browser_wait: float = _field(
+    browser_wait: float = option(
         5,
         seconds_above_zero,
         "how long the browser profile waits for the scripts of a page, in seconds",
     )
-    confine: bool = _field(
+    confine: bool = option(
         False, boolean, "whether arguments may name files in TPLSPIDER_FEEDS_DIR alone"
     )
-    contact: str = _field("", str, "where site owners can reach you; part of the user agent")
-    extract_mb: int = _field(2000, whole_number(1), "memory for the text of one page, in MB")
-    extract_seconds: float = _field(
+    contact: str = option("", str, "where site owners can reach you; part of the user agent")
+    extract_mb: int = option(2000, whole_number(1), "memory for the text of one page, in MB")
+    extract_seconds: float = option(
         120, seconds_above_zero, "time for the text of one page, in seconds"
     )
-    extract_workers: int = _field(1, whole_number(1), "processes that make texts")
-    extractor: str = _field(EXTRACTOR, extractor, "the function that makes the text of a page")
-    fail: str = _field(
+    extract_workers: int = option(1, whole_number(1), "processes that make texts")
+    extractor: str = option(EXTRACTOR, extractor, "the function that makes the text of a page")
+    fail: str = option(
         "", one_of("", "unusable", "incomplete"), "which answers make the exit status 3"
     )
-    fields: tuple[tuple[str, str], ...] = _field(
+    fields: tuple[tuple[str, str], ...] = option(
         (),
         item_fields,
         "for [items of other spiders](fields.md): their fields and what goes in, as JSON",
     )
-    feeds_dir: str = _field("", str, "a folder that gets the feeds of each scrapyd job")
-    held_items: int = _field(
+    feeds_dir: str = option("", str, "a folder that gets the feeds of each scrapyd job")
+    held_items: int = option(
         1000, whole_number(0), "with TPLSPIDER_FIELDS: how many items may wait for their site"
     )
-    held_seconds: float = _field(
+    held_seconds: float = option(
         60, seconds, "with TPLSPIDER_FIELDS: how long an item may wait, in seconds"
     )
-    in_flight: int = _field(1, whole_number(1), "requests of one search at the same time")
-    markdown: bool = _field(False, boolean, "whether texts come as Markdown, too")
-    max_search_nodes: int = _field(
+    in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
+    markdown: bool = option(False, boolean, "whether texts come as Markdown, too")
+    max_search_nodes: int = option(
         MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
     )
-    pool_dir: str = _field(
+    pool_dir: str = option(
         "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
     )
-    profile: str = _field("", str, "a profile to put in force: browser, fast, polite ...")
-    searches: int = _field(16, whole_number(1), "searches of a list at the same time")
-    texts: bool = _field(False, boolean, "whether texts are made although no feed asks for them")
+    profile: str = option("", str, "a profile to put in force: browser, fast, polite ...")
+    searches: int = option(16, whole_number(1), "searches of a list at the same time")
+    texts: bool = option(False, boolean, "whether texts are made although no feed asks for them")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:
         """Read and check the settings; ValueError if one is wrong or unknown."""
         known = {f"TPLSPIDER_{each.name.upper()}": each.name for each in fields(cls)}
+        others = [f"TPLSPIDER_{name}" for name in OTHER_SETTINGS]
         values = {}
         for name in map(str, settings):
             if name in known and settings.get(name) is not None:
                 values[known[name]] = settings.get(name)
-            elif name.startswith("TPLSPIDER_") and name not in known:
+            elif name.startswith("TPLSPIDER_") and name not in {*known, *others}:
                 raise ValueError(f"unknown setting {name}{_guess(name, known)}")
         if not settings.get("TWISTED_REACTOR", "").endswith("AsyncioSelectorReactor"):
             raise ValueError("TWISTED_REACTOR: expected the asyncio reactor, Scrapy's default")
-        return cls(**_parsed(cls, values, "TPLSPIDER_{}"))
+        return cls(**parsed(cls, values, "TPLSPIDER_{}"))
 
 
 def check_options(values: Mapping[str, object], others: SearchOptions) -> SearchOptions:
@@ -303,21 +307,22 @@ def check_options(values: Mapping[str, object], others: SearchOptions) -> Search
     if given.get("strategy", "paper") not in STRATEGIES:
         # A list may come from anywhere: it names no code to import.
         raise ValueError(f"strategy: expected one of {', '.join(STRATEGIES)}")
-    found = _parsed(Arguments, given)
+    found = parsed(Arguments, given)
     return SearchOptions(**{name: found.get(name, getattr(others, name)) for name in OPTIONS})
 
 
-def _parsed(model: type[Any], values: Mapping[str, object], label: str = "{}") -> dict[str, Any]:
-    parsed = {}
+def parsed(model: type[Any], values: Mapping[str, object], label: str = "{}") -> dict[str, Any]:
+    """The values of a model's fields, each by its parser; ValueError names one that is wrong."""
+    found = {}
     for each in fields(model):
         if each.name in values:
             try:
-                parsed[each.name] = each.metadata["parse"](values[each.name])
+                found[each.name] = each.metadata["parse"](values[each.name])
             except ValueError as error:
                 name = label.format(each.name.upper() if label != "{}" else each.name)
                 why = str(error).removeprefix(f"{each.name}: ")
                 raise ValueError(f"{name}: {why}") from None
-    return parsed
+    return found
 
 
 def _guess(name: str, names: Iterable[str]) -> str:

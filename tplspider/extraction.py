@@ -40,7 +40,11 @@ _KINDS: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "list[s
 
 
 class ExtractionError(Exception):
-    """There is no text; the message is one line for the user."""
+    """There is no text; the message is one line for the user, and *outcome* is a word for it."""
+
+    def __init__(self, message: str, outcome: str = "error") -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 def extractor_name(given: str | Extractor) -> str:
@@ -177,9 +181,9 @@ class Extraction:
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
-            raise ExtractionError("timed out: no time is left for it") from None
+            raise ExtractionError("timed out: no time is left for it", "timeout") from None
         if answer.out_of_memory:
-            raise ExtractionError(f"needs more than {self._megabytes:g} MB")
+            raise ExtractionError(f"needs more than {self._megabytes:g} MB", "out-of-memory")
         try:
             if not answer.fault:
                 return cast("PageTemplate | None", pickle.loads(answer.found))  # noqa: S301 - ours
@@ -221,9 +225,10 @@ class Extraction:
                 async with asyncio.timeout(_START_SECONDS + self._seconds):
                     answer = await asyncio.wrap_future(future)
             except TimeoutError:
-                raise ExtractionError(f"timed out after {self._seconds:g} s") from None
+                raise ExtractionError(f"timed out after {self._seconds:g} s", "timeout") from None
             except ProcessExpired as error:
-                raise ExtractionError(f"the worker was killed (status {error.exitcode})") from None
+                why = f"the worker was killed (status {error.exitcode})"
+                raise ExtractionError(why, "crashed") from None
             except (RuntimeError, OSError) as error:  # BrokenProcessPool is a RuntimeError
                 # The worker ended before it began with this text: another one may live.
                 fault = f"no worker can be started: {_one_line(error.__cause__ or error)}"

@@ -63,7 +63,8 @@ class FeedFile(io.FileIO):
         except OSError as error:
             self.fault = error.strerror or str(error)
             logger.error("%s cannot be written: %s", self._label, self.fault)  # noqa: TRY400 - that is all
-            self.crawler.stats.inc_value("tplspider/lost_outputs")
+            for name in ("tplspider/lost_outputs", "tplspider/lost_files"):
+                self.crawler.stats.inc_value(name)
         return len(data)
 
 

@@ -129,7 +129,13 @@ class TextRow(dict[str, Any]):
     search_id: str = ""
 
 
-OURS = (TemplateCandidate, CandidateSearch, PageTemplate, TextRow)
+class StrippedRow(dict[str, Any]):
+    """A row for a file of a folder, or for a page of an archive."""
+
+    search_id: str = ""
+
+
+OURS = (TemplateCandidate, CandidateSearch, PageTemplate, TextRow, StrippedRow)
 
 
 def _show(item: object, *names: str) -> str:

@@ -49,7 +49,7 @@ class Outputs:
         found = {
             str(path): bool(options.get("overwrite"))
             for uri, options in self.feeds.items()
-            if (path := _local_path(uri))
+            if (path := local_path(uri))
         }
         return {**found, str(self.warc): True} if self.warc else found
 
@@ -65,16 +65,16 @@ def plan_outputs(
         raise ValueError("FEED_EXPORT_ENCODING: there is no such encoding") from None
     taken = {Path(arguments.urls).absolute(): "the list of key pages"} if arguments.urls else {}
     for label, uri, options in (
-        *_feeds_of_settings(settings),
+        *feeds_of_settings(settings, TemplateCandidate),
         *_feeds_of_arguments(arguments, config, job, resumable=bool(settings.get("JOBDIR"))),
     ):
-        path = _local_path(uri)
+        path = local_path(uri)
         if uri in feeds or (path in taken and path):
             other = taken.get(path, "another feed") if path else "another feed"
             raise ValueError(f"{label}: this is the file of {other}")
         if path:
             taken[path] = "another feed"
-            _try_to_open(label, path)
+            try_to_open(label, path)
         if settings.get("JOBDIR"):
             _check_resumable(label, uri, options)
         feeds[uri] = _with_fields(options, settings)
@@ -94,7 +94,7 @@ def plan_outputs(
             raise ValueError("warc: expected a file that ends in .warc.gz")
         if find_spec("warcio") is None:
             raise ValueError("warc: needs the package warcio: pip install 'tplspider[archive]'")
-        _try_to_open("warc", warc)
+        try_to_open("warc", warc)
     return Outputs(feeds, save_html, report, warc)
 
 
@@ -118,13 +118,15 @@ def argument_path(label: str, name: str, config: Config) -> Path | None:
     return path.absolute()
 
 
-def _feeds_of_settings(settings: BaseSettings) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Scrapy's feeds (``-O``); those that ask for no kind of item get the candidates."""
+def feeds_of_settings(
+    settings: BaseSettings, item_class: type
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Scrapy's feeds (``-O``); those that ask for no kind of item get that of *item_class*."""
     for name, given in settings.getdict("FEEDS").items():
         uri = str(name.absolute() if isinstance(name, Path) else name)
         options = dict(given)
         if not options.keys() & {"item_classes", "item_filter"}:
-            options["item_classes"] = [TemplateCandidate]
+            options["item_classes"] = [item_class]
         options.setdefault("format", feed_format(uri))
         options.setdefault("encoding", settings["FEED_EXPORT_ENCODING"] or "utf-8")
         known = [name for name, path in settings.getwithbase("FEED_EXPORTERS").items() if path]
@@ -183,7 +185,7 @@ def _with_fields(options: dict[str, Any], settings: BaseSettings) -> dict[str, A
     return {**options, "fields": wanted or names}
 
 
-def _local_path(uri: str) -> Path | None:
+def local_path(uri: str) -> Path | None:
     """The local file of a feed; None for one elsewhere, or whose name is not final."""
     scheme = urlsplit(uri).scheme
     if scheme not in ("", "file") or "%(" in uri:
@@ -198,7 +200,8 @@ def _labelled(label: str, check: Callable[[], None]) -> None:
         raise ValueError(f"{label}: {error}") from None
 
 
-def _try_to_open(label: str, path: Path) -> None:
+def try_to_open(label: str, path: Path) -> None:
+    """Raise ValueError if a file cannot be opened for writing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -211,7 +214,7 @@ def _try_to_open(label: str, path: Path) -> None:
 
 def _check_resumable(label: str, uri: str, options: dict[str, Any]) -> None:
     """With a JOBDIR, feeds are local files that can be cut back and added to."""
-    if not _local_path(uri) or options["format"] not in ("jl", "jsonl", "jsonlines", "csv"):
+    if not local_path(uri) or options["format"] not in ("jl", "jsonl", "jsonlines", "csv"):
         raise ValueError(f"{label}: with JOBDIR, give a local file .jl or .csv")
     if options.get("postprocessing") or options.get("batch_item_count"):
         raise ValueError(f"{label}: with JOBDIR, a feed cannot be compressed or in batches")

@@ -118,7 +118,7 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> st
 def _template_fault(item: PageTemplate, seen: AbstractSet[str] | None) -> str:
     if len(item.candidates) != item.evidence or (item.template_share and not item.candidates):
         return f"{len(item.candidates)} pages and evidence {item.evidence}"
-    if seen is None:
+    if seen is None or item.method == POOL:
         from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
 
         if {page_site(url) for url in item.candidates} - {page_site(item.key_url)}:

@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from tqdm import tqdm
 
 from tplspider import signals
+from tplspider.log_sanitizer import printable
 from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from tplspider.search.cliques import SubdigraphSearch
     from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+    from tplspider.spiders.template_strip import TemplateStripSpider
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +71,8 @@ class Progress:
         connect(self.spider_closed, signal=scrapy_signals.spider_closed)
         connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
 
+    unit = " lines"
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
@@ -76,7 +80,7 @@ class Progress:
     def spider_opened(self) -> None:
         if self._has_bar:
             shown = None if self._is_list else "{desc} ..."  # None is tqdm's usual line
-            given: dict[str, Any] = {"bar_format": shown, "unit": " lines", "initial": self._done}
+            given: dict[str, Any] = {"bar_format": shown, "unit": self.unit, "initial": self._done}
             self._bar = _Bar(leave=False, dynamic_ncols=True, **given)
             self._call.start(REDRAW_SECONDS)
         elif self._interval:
@@ -135,6 +139,31 @@ class Progress:
                 self._bar.set_postfix_str(self._figures())
             else:
                 self._bar.set_description_str(self._text)
+
+
+class PageProgress(Progress):
+    """Extension for a spider that goes through files: its lines are for a person, not a log."""
+
+    unit = " files"
+    _spider: TemplateStripSpider  # type: ignore[assignment]
+
+    def engine_stopped(self) -> None:
+        self._print(self._spider.summary())
+
+    @property
+    def _done(self) -> int:
+        return self._spider.done
+
+    def _figures(self) -> str:
+        return self._spider.phase
+
+    def _log(self) -> None:
+        total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
+        self._print(f"{self._figures()}: {self._done}{total} files")
+
+    def _print(self, line: str) -> None:
+        with suppress(OSError):
+            print(printable(line), file=sys.stderr, flush=True)
 
 
 def _handlers() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Pages as files of a folder, as they came, with a manifest that says what each is.
+"""The pages of a search as they came: kept until it is over, and saved as files of a folder.
 
 A manifest lists pages of one run. While files are renamed there is none; two notes, of the run
 before and of this one, say then which files are ours.
@@ -7,21 +7,95 @@ before and of this one, say then which files are ours.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from hashlib import blake2b
+from io import SEEK_END
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from tplspider.web.page import Page, WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
+    from typing import IO
 
-    from tplspider.sources.kept_pages import KeptPage
+logger = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 _OLD, _NEW = ".tplspider-old.json", ".tplspider-new.json"
 _NEW_PAGE = ".tplspider-{}"  # a page before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
+_UNSAFE = re.compile(r"[^\w.,;=@+()-]|^\.|^-|^$", re.ASCII)
+_LONGEST_NAME = 100
+_HASHED = re.compile(r"[\w.,;=@+()-]{0,100}~[0-9a-f]{8}", re.ASCII)
+_HEAD = ("url", "title")
 _SEARCH_ID = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPage:
+    """A page as it came. *link* is the address that was requested, '' for the key page.
+
+    Its *role* in the search is that of the key page, a member, an explored page, or a witness.
+    """
+
+    url: str
+    link: str
+    encoding: str
+    body: bytes
+    role: str = ""
+
+    @property
+    def html(self) -> str:
+        """The page as the search read it."""
+        return WebPage(self.url, self.body, given_encoding=self.encoding).text
+
+
+class KeptPages:
+    """The bodies of pages, in one temporary file without a name.
+
+    The system takes it away when it is closed, whatever way the process ends.
+    """
+
+    def __init__(self) -> None:
+        self.fault: OSError | None = None  # why a page could not be kept
+        self._file: IO[bytes] | None = None  # made for the first page
+        self._places: dict[Page, tuple[int, int, str]] = {}
+
+    def keep(self, page: Page, source: WebPage) -> None:
+        """Keep what *page* was read from, if it can be; a full disk costs the page alone."""
+        body = source.body
+        try:
+            if self._file is None:
+                self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
+            start = self._file.seek(0, SEEK_END)
+            if self._file.write(body) < len(body):
+                raise OSError("no space left for it")  # noqa: TRY301 - as the system's own
+        except OSError as error:
+            self.fault = error
+            logger.warning("%s cannot be kept: %s", page.url, error)
+            return
+        self._places[page] = start, len(body), source.encoding
+
+    def get(self, page: Page, link: str = "", role: str = "") -> KeptPage | None:
+        """The page as it came, if it was kept."""
+        if self._file is None or page not in self._places:
+            return None
+        start, size, encoding = self._places[page]
+        self._file.seek(start)
+        return KeptPage(page.url, link, encoding, self._file.read(size), role)
+
+    def close(self) -> None:
+        """Let go of all pages."""
+        self._places.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def save_pages(folder: Path, pages: Iterable[KeptPage]) -> None:
@@ -95,3 +169,43 @@ def _pages_in(path: Path) -> set[str] | None:
         return names if all(map(_PAGE.fullmatch, names)) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def write_page(folder: Path, row: Mapping[str, Any]) -> None:
+    """Write the Markdown of a page to a file that is named by its address. Raises OSError."""
+    file = folder / page_path(row["url"])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    head = "".join(f"{name}: {json.dumps(row[name], ensure_ascii=False)}\n" for name in _HEAD)
+    text = f"---\n{head}---\n\n{row['main_markdown']}\n"
+    try:
+        opened = file.open("x", encoding="utf-8")
+    except FileExistsError:  # another page at that address, or at one that differs in case alone
+        more = _hash(row["path"] + str(row.get("offset", "")))
+        opened = file.with_name(f"{file.stem}~{more}.md").open("x", encoding="utf-8")
+    with opened:
+        opened.write(text)
+
+
+def page_path(url: str) -> Path:
+    """The name of a file for the page at an address, safe on any file system.
+
+    >>> str(page_path("https://example.org:8080/a/b.html")), str(page_path("http://a.org/x/"))
+    ('example.org+8080/a/b.html.md', 'a.org/x/index.md')
+    """
+    parts = urlsplit(url)
+    *folders, name = unquote(parts.path).removeprefix("/").split("/")
+    if parts.query or name == "index":
+        name = _safe(f"{name}?{parts.query}")
+    names = [parts.netloc.replace(":", "+"), *folders, name or "index"]
+    *folders, name = map(_safe, names)
+    return Path(*folders, f"{name}.md")
+
+
+def _safe(name: str) -> str:
+    """A name without what may steer a file system; one that is changed has a hash of it."""
+    safe = _UNSAFE.sub("_", name)[:_LONGEST_NAME]
+    return name if safe == name or _HASHED.fullmatch(name) else f"{safe}~{_hash(name)}"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.extraction import Extraction, ExtractionError, with_evidence
@@ -13,6 +15,8 @@ from tplspider.search.answer import counted
 from tplspider.search.cliques import POOL
 from tplspider.search.witness import KEY, MOST, SPARE, evidence, members
 from tplspider.tracker import count_lost
+from tplspider.web.page import NoPage, page_fault
+from tplspider.web.redirects import redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,15 +26,18 @@ if TYPE_CHECKING:
     from tplspider.arguments import Config
     from tplspider.items import CandidateSearch, PageTemplate
     from tplspider.outputs import Outputs
+    from tplspider.pools.pool import Pool
     from tplspider.pools.store import PoolFolder
+    from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
-    from tplspider.sources.kept_pages import KeptPage
+    from tplspider.sources.base import StoredPage
     from tplspider.spiders.template_candidates import OpenSearch
     from tplspider.template.extract import PageSource
     from tplspider.web.page import WebPage
 
 logger = logging.getLogger(__name__)
 
+READ_FOR_POOL = 1000  # stored pages of a site: more are not looked at, however alike they are
 HURRIED_SECONDS = 5  # for a text when the crawl ends early
 
 
@@ -75,7 +82,8 @@ class PageTexts:
                 if pages.fault:
                     logger.error("The text of %s lacks pages: %s", key_url, pages.fault)
                     count_lost(self._crawler, session.search_id)
-                found = await self._extract(kept, HURRIED_SECONDS if hurried else None)
+                found = await self._by_archive(search, kept)
+                found = found or await self._extract(kept, HURRIED_SECONDS if hurried else None)
         except ExtractionError as error:
             logger.error("No text for %s: %s", key_url, error)  # noqa: TRY400 - the reason is enough
             count_lost(self._crawler, session.search_id)
@@ -112,6 +120,26 @@ class PageTexts:
             session.stop(POOL)
         elif session.phase != "over":
             logger.warning("%s: searching", why)
+
+    async def _by_archive(
+        self, search: OpenSearch, kept: Sequence[KeptPage]
+    ) -> PageTemplate | None:
+        """Where an archive is too thin for a search, compare with a pool of its site's pages."""
+        storage, summary = self._crawler.spider.storage, search.session.summary  # type: ignore[union-attr]  # ours
+        is_thin = summary and not summary.complete and summary.not_archived
+        if not storage or not is_thin or not kept or kept[0].role != KEY:
+            return None
+        from tplspider.pools.pool import companions, page_site  # imported lazily: few need it
+        from tplspider.pools.site_templates import COMPANIONS
+        from tplspider.template.extract import PageSource
+
+        key = PageSource(kept[0].url, kept[0].html)
+        pool = stored_pool(storage.source.pages(page_site(key.url)))
+        others = [each.source for each in companions(key, pool.pages)]
+        if not others:
+            return None
+        found = await self._compare(key, others[: COMPANIONS + SPARE], None, COMPANIONS)
+        return replace(found, method=POOL) if found and found.evidence else None
 
     def hurry(self) -> None:
         """The crawl is about to end: texts in progress get a few more seconds."""
@@ -160,6 +188,23 @@ class PageTexts:
         logger.log(self._level, "Comparing %s with %s", key.url, compared)
         found = await self._extraction.extract(key, others, seconds=seconds, most=most)
         return found and with_evidence(found)
+
+
+def stored_pool(pages: Iterable[StoredPage]) -> Pool:
+    """The pool of a site whose stored pages come by their sample keys."""
+    from tplspider.pools.pool import Pool, PooledPage  # imported lazily: few need it
+
+    pool = Pool()
+    for page in islice(pages, READ_FOR_POOL):
+        found = page.read()
+        with suppress(ValueError):  # it redirects to nowhere
+            if isinstance(found, NoPage) or page_fault(found) or redirect_target(found):
+                continue
+            pooled = PooledPage.of(found.url, found.text)
+            if not pool.takes(pooled.place):
+                break
+            pool.add(pooled)
+    return pool
 
 
 def table_columns(own: Iterable[str], text: str) -> list[str]:

@@ -7,12 +7,12 @@ import zlib
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from fastwarc.warc import ArchiveIterator, WarcRecord
 from warcio.archiveiterator import (  # type: ignore[import-untyped]
     ArchiveIterator as WarcioIterator,
 )
 
 from tests.support.crawls import Crawl, run_scrapy
-from tplspider.sources.warc_extra import ArchiveIterator, WarcRecord
 
 if TYPE_CHECKING:
     from pathlib import Path

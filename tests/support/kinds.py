@@ -25,7 +25,8 @@ LONG = {
     "test_deploy_guide",
     "test_deploy_jobs",
     "test_resume",
-    "test_spark_jobs",
+    "test_spark_archives",
+    "test_spark_crawl",
 }
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from tests.support.template_site import page
-from tplspider.stripping.addresses import FileAddresses
-from tplspider.stripping.listing import Listing
-from tplspider.stripping.strip_folder import FolderStripper, StripOptions, look_through
-from tplspider.stripping.walk import list_files
+from tplspider.sources.saved_folder import SavedFile, SavedFolder
+from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from pathlib import Path
-
-    from tplspider.stripping.rows import Row
-    from tplspider.stripping.walk import Inode
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 
@@ -41,27 +35,14 @@ def save_site(folder: Path, count: int = 6) -> Path:
     return folder
 
 
-def strip(
-    folder: Path,
-    options: StripOptions | None = None,
-    *,
-    base_url: str = "",
-    without: Collection[Inode] = (),
-    between: Callable[[], object] = lambda: None,
-) -> list[Row]:
-    """The rows of a folder, stripped in this process; something may happen *between* the passes."""
-    rows: list[Row] = []
-    addresses = FileAddresses(folder, base_url)
-    with Listing() as listing:
-        list_files(folder, listing, without=without)
-        look_through(folder, listing, addresses)
-        between()
-        options = options or StripOptions(workers=0)
-        stripper = FolderStripper(folder, listing, addresses, options)
-        asyncio.run(stripper.strip(rows.append))
-    return rows
+def saved_files(folder: Path, base_url: str = "") -> dict[str, SavedFile]:
+    """The files of a folder, by their paths and in their order."""
+    with SavedFolder(folder, base_url) as opened:
+        return {os.fsdecode(each.path): each for each in opened.files()}
 
 
-def outcomes(rows: list[Row]) -> dict[str, str]:
-    """The outcome of each path."""
-    return {str(row["path"]): str(row["outcome"]) for row in rows}
+def texts(folder: Path) -> dict[str, str]:
+    """The text of each page of a folder."""
+    with SavedFolder(folder) as opened:
+        pages = {os.fsdecode(each.path): each.read() for each in opened.files()}
+    return {path: page.text for path, page in pages.items() if isinstance(page, WebPage)}

@@ -45,7 +45,7 @@ class Command(CrawlCommand):
             super().run(args, opts)
             return
         spider_class: Any = self.crawler_process.spider_loader.load(name)
-        if not is_ours(spider_class):
+        if not is_ours(spider_class, any_of_them=True):
             super().run(args, opts)
             return
         guard_log()
@@ -99,7 +99,7 @@ def exit_status(crawler: Crawler) -> int:
             logger.error("Interrupted before the crawl started")
         return LOST
     if not counts.is_finished and not counts.lost:
-        logger.warning("Ended before every key page was answered")
+        logger.warning("Ended early: not all is done")
     names = [n for n in crawler.stats.get_stats() if n.startswith("feedexport/failed_count")]
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
+from scrapy.commands import BaseRunSpiderCommand
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
-    """Reads a folder of saved pages, or WARC files, and writes a row for each file, or page.
-
-    Nothing is crawled, and it needs no project.
-    """
-
-    requires_crawler_process = False
+class Command(BaseRunSpiderCommand):
+    """Runs the spider that strips pages: a row for each file, or page. It needs no project."""
 
     def syntax(self) -> str:
         return "DIR | FILE.warc.gz [...] -O FILE [options]"
@@ -28,41 +24,45 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         add = parser.add_argument_group(title="Strip").add_argument
         add(
-            "-O",
-            dest="rows",
-            metavar="FILE",
-            help="a file for the rows, .jl, .json or .csv, which is overwritten (-:jl and the like"
-            " for standard output)",
+            "--markdown",
+            action="store_true",
+            help="add the column main_markdown; with -O FOLDER/, write a file .md for each page",
         )
-        add("--markdown", action="store_true", help="add the column main_markdown")
         add("--html", action="store_true", help="add the column main_html")
-        add(
-            "--base-url",
-            metavar="URL",
-            help="the address of the folder, for pages of which nothing else tells where they are"
-            " from",
-        )
+        add("--base-url", metavar="URL", help="the address of a folder, if nothing tells it")
         add("--pool", metavar="DIR", help="use the pools of pages in this folder, and keep them")
         add("--index", metavar="FILE", help="of WARC files: where the index is, or is made")
-        add(
-            "--cdxj",
-            action="append",
-            metavar="FILE",
-            help="of WARC files: what another tool's index says of them (may be repeated)",
-        )
         add("--workers", metavar="N", help="how many processes to use (default one for each core)")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        # Here and not above: every scrapy command imports this module.
-        from tplspider.old.crawl.exit_status import refuse
-        from tplspider.old.crawl.harmless_log import guard_log
-        from tplspider.old.crawl.strip.plan import plan_strip
-        from tplspider.old.crawl.strip.run import run_strip
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.profiles import answer_by_command
 
+        outputs = opts.overwrite_output or []
+        opts.pages = next((name for name in outputs if opts.markdown and _is_folder(name)), None)
+        opts.overwrite_output = [name for name in outputs if name != opts.pages]
+        super().process_options(args, opts)
+        assert self.settings is not None
+        answer_by_command(self.settings)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.commands.crawl import check, exit_status, refuse
+        from tplspider.log_sanitizer import guard_log
+        from tplspider.spiders.template_strip import TemplateStripSpider
+
+        assert self.crawler_process
         assert self.settings is not None
         guard_log()
-        try:
-            plan = plan_strip(args, opts, self.settings)
-            self.exitcode = run_strip(plan, self.settings.getfloat("LOGSTATS_INTERVAL"))
-        except ValueError as error:
-            refuse("strip", error, self.settings)
+        if unknown := [arg for arg in args if arg.startswith("-")]:
+            refuse("strip", f"unknown option {unknown[0]!r}", self.settings)
+        names = ("markdown", "html", "base_url", "pool", "index", "workers", "pages")
+        given = {name: value for name in names if (value := getattr(opts, name))}
+        arguments = {**opts.spargs, **given, "_sources": args}
+        check(TemplateStripSpider, "strip", arguments, self.settings)
+        crawler = self.crawler_process.create_crawler(TemplateStripSpider)
+        self.crawler_process.crawl(crawler, **arguments)
+        self.crawler_process.start()
+        self.exitcode = exit_status(crawler)
+
+
+def _is_folder(name: str) -> bool:
+    return name.endswith("/") or Path(name).is_dir()

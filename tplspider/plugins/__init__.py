@@ -1,1 +1,1 @@
-"""Rooms that need an extra, and that nothing else in the package knows."""
+"""What stands beside the crawl: each plugin needs an extra of its own."""

@@ -1,14 +1,15 @@
 """The pool of a site: a few of its pages, drawn so that the order of their arrival plays no part.
 
-A page's place is a hash of its address, and the pages with the lowest places stay: a sample of the
-site that is the same whichever way the site is crawled. Near copies of pages that are there, such
-as a login wall at many addresses, stay only where nothing else needs the room.
+The sample key of a page is a hash of its address, and the pages with the lowest keys stay: a sample
+of the site that is the same in whatever order it is crawled. Near copies of pages that are there,
+such as a login wall at many addresses, stay only where nothing else needs the room.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from contextlib import suppress
@@ -17,7 +18,8 @@ from hashlib import blake2b
 from itertools import chain
 from operator import attrgetter
 from time import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+from zlib import crc32
 
 from tplspider.search.witness import path_segments, share_of_directories
 from tplspider.template.extract import PageSource
@@ -32,29 +34,116 @@ if TYPE_CHECKING:
 
     from tplspider.template.extract import ComparedPage
 
-
-# How a page looks to a reader: what near copies of a page have in common.
-#
-# A login wall, or an error page, answers to a thousand addresses with the same words and another
-# token each time. Many of them in a pool tell no more than one does.
+POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
+# Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
+LARGEST = 2_000_000
+_FAST = 1  # zlib's level: a page is packed once, and may be dropped soon
 
 _TOKEN = 8  # characters: a word of that many with a digit in it says nothing to a reader
 _COMMENT = "<!--"
 _TAG = re.compile(rf"{_COMMENT}|<(/?)([a-zA-Z]+)[^>]*+>?|<[!?][^>]*+>?")
 _HIDDEN = frozenset({"script", "style", "noscript", "template"})
 
+_LINKS = frozenset({"a", "area"})
+SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
+FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have may be template
 
-def look_of(html: str) -> bytes:
-    """A short stand-in for the words of a page, as far as they are words.
 
-    Its tree is not needed for that, and would take too long where a crawl waits.
+def page_identity(url: str) -> str:
+    """The identity of an address; one that cannot be parsed stands for itself."""
+    try:
+        return identity(url)
+    except ValueError:
+        return url
 
-    >>> look_of("<p>Log in (no. 81c9-02f4)<i id=1>") == look_of("<p>Log in (no. 7d00-9a1b)<i id=2>")
+
+def page_site(url: str) -> str:
+    """The name of the site of an address: its host and port, ``www.`` left out.
+
+    >>> page_site("https://www.example.org:8080/a")
+    'example.org:8080'
+    """
+    try:
+        return site_name(identity(url))
+    except ValueError:
+        return ""
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class PooledPage:
+    """A page that may be kept: its address where redirects ended, and its HTML.
+
+    What is found out about it stays with it, and goes with it into a file or to another process.
+    """
+
+    url: str
+    identity: str
+    place: int  # its sample key
+    digest: bytes  # of the HTML
+    _packed: bytes | None = field(default=None, compare=False, repr=False)
+    taken: float = field(default=0, compare=False)  # when, by the clock
+    size: int = field(default=0, compare=False)  # bytes of the HTML
+    is_too_large: bool = field(default=False, compare=False)  # to be read
+    _text: bytes = field(default=b"", compare=False, repr=False)  # until it is packed
+    words: bytes | None = field(default=None, compare=False, repr=False)  # their hash, once known
+    packed_signs: bytes | None = field(default=None, compare=False, repr=False)  # once known
+
+    @classmethod
+    def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
+        """A page that came now, or when it was *taken*."""
+        with suppress(ValueError):  # an address that cannot be parsed stands for itself
+            url = without_user(url)
+        page = page_identity(url)
+        text = html.encode("utf-8", "replace")
+        return cls(
+            url,
+            page,
+            place_of(page),
+            blake2b(text, digest_size=16).digest(),
+            taken=time() if taken is None else taken,
+            size=len(text),
+            is_too_large=is_too_large(html),
+            _text=text,
+        )
+
+    @property
+    def packed(self) -> bytes:
+        """The HTML, packed from now on."""
+        if self._packed is None:
+            self._packed, self._text = zlib.compress(self._text, _FAST), b""
+        return self._packed
+
+    @property
+    def html(self) -> str:
+        text = self._text if self._packed is None else zlib.decompress(self._packed)
+        return text.decode("utf-8")
+
+    def with_packed(self, packed: bytes) -> PooledPage:
+        """The same page with other packed HTML, or none at all."""
+        return replace(self, _packed=packed, _text=b"")
+
+    @property
+    def source(self) -> PageSource:
+        """The page, as it is compared."""
+        return PageSource(self.url, self.html)
+
+    def signs(self) -> Signs:
+        """Its signs, which are known from now on."""
+        if self.packed_signs is None:
+            self.packed_signs = read_signs(self).packed()
+        return Signs.unpacked(self.packed_signs, self.identity)
+
+
+def words_hash(html: str) -> bytes:
+    """A hash of the words that a reader sees, without tokens such as numbers of requests.
+
+    A login wall, or an error page, answers to a thousand addresses with the same words and another
+    token each time. No tree is built for it: that would take too long where a crawl waits.
+
+    >>> words_hash("<p>Log in (81c9-02f4)<i id=1>") == words_hash("<p>Log in (7d00-9a1b)<i id=2>")
     True
-    >>> look_of("<p>2 apples") == look_of("<p>3 apples<script>4</script>")
+    >>> words_hash("<p>2 apples") == words_hash("<p>3 apples<script>4</script>")
     False
-    >>> look_of("<p>2 apples") == look_of("<p>2 apples<script>4</script>")
-    True
     """
     words = [word for text in _texts(html) for word in text.split() if not _is_token(word)]
     return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).digest()
@@ -85,98 +174,12 @@ def _is_token(word: str) -> bool:
     return len(word) >= _TOKEN and any(map(str.isdigit, word))
 
 
-POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
-# Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
-LARGEST = 2_000_000
-_FAST = 1  # zlib's level: a page is packed once, and may be let go again soon
-
-
-def page_identity(url: str) -> str:
-    """The identity of an address; one that cannot be parsed stands for itself."""
-    try:
-        return identity(url)
-    except ValueError:
-        return url
-
-
-def page_site(url: str) -> str:
-    """The name of the site of an address: its host and port, ``www.`` left out.
-
-    >>> page_site("https://www.example.org:8080/a")
-    'example.org:8080'
-    """
-    try:
-        return site_name(identity(url))
-    except ValueError:
-        return ""
-
-
-@dataclass(frozen=True, slots=True)
-class PooledPage:
-    """A page that may be kept: its address where redirects ended, and its HTML.
-
-    The digest stands for the HTML, which is packed where the page is kept: most pages of a crawl
-    are let go without.
-    """
-
-    url: str
-    identity: str
-    place: int
-    digest: bytes  # of the HTML
-    _packed: bytes | None = field(compare=False, repr=False)
-    taken: float = field(default=0, compare=False)  # when, by the clock
-    size: int = field(default=0, compare=False)  # bytes of the HTML
-    is_too_large: bool = field(default=False, compare=False)  # to be read
-    _text: bytes = field(default=b"", compare=False, repr=False)  # until it is packed
-
-    @classmethod
-    def of(cls, url: str, html: str, *, taken: float | None = None) -> PooledPage:
-        """A page that came now, or when it was *taken*."""
-        with suppress(ValueError):  # an address that cannot be parsed stands for itself
-            url = without_user(url)
-        page = page_identity(url)
-        text = html.encode("utf-8", "replace")
-        return cls(
-            url,
-            page,
-            place_of(page),
-            blake2b(text, digest_size=16).digest(),
-            None,
-            taken=time() if taken is None else taken,
-            size=len(text),
-            is_too_large=is_too_large(html),
-            _text=text,
-        )
-
-    @property
-    def packed(self) -> bytes:
-        """The HTML, packed from now on."""
-        if self._packed is None:
-            object.__setattr__(self, "_packed", zlib.compress(self._text, _FAST))
-            object.__setattr__(self, "_text", b"")
-        return cast("bytes", self._packed)
-
-    @property
-    def html(self) -> str:
-        text = self._text if self._packed is None else zlib.decompress(self._packed)
-        return text.decode("utf-8")
-
-    def with_packed(self, packed: bytes) -> PooledPage:
-        """The same page with other packed HTML, or none at all."""
-        return replace(self, _packed=packed, _text=b"")
-
-    @property
-    def source(self) -> PageSource:
-        """The page, as it is compared."""
-        return PageSource(self.url, self.html)
-
-
 class Pool:
-    """At most *most* pages of one site, those with the lowest places; of copies the lowest.
+    """At most *most* pages of one site, those with the lowest sample keys; of copies the lowest.
 
-    A page that looks like another one with a lower place (see :mod:`tplspider.pools.pool`) comes
-    after all that do not: of each look the lowest, then the second of each, and so on. Pages of
-    more than LARGEST bytes are in no pool.
+    A page that has the words of another one with a lower key comes after all that do not: of each
+    text the lowest, then the second of each, and so on. Pages of more than LARGEST bytes are in no
+    pool.
 
     As long as each address has one content, the pool depends on the set of pages that were added
     and not on their order; and the pool of all pages of two pools is the pool of all that were
@@ -185,27 +188,16 @@ class Pool:
 
     def __init__(self, pages: Iterable[PooledPage] = (), most: int = POOL) -> None:
         self.most = most
-        self.size = 0  # bytes of packed pages
-        self._pages: list[PooledPage] = []  # by their places
-        # Looks cost as much as parsing: they are found out once something has to be left out.
-        self._looks: dict[bytes, bytes] = {}  # by digest
-        self._ranks: dict[bytes, int] = {}  # by digest; none as long as there is room
+        self._pages: list[PooledPage] = []  # by their sample keys
+        # Hashing words costs as much as parsing: only once something has to be left out.
+        self._ranks: dict[bytes, int] = {}  # by digest
         for page in pages:
             self.add(page)
 
-    @classmethod
-    def restored(cls, pages: Iterable[tuple[PooledPage, bytes | None]], most: int) -> Pool:
-        """A pool as :meth:`with_looks` told it, less what is more than *most* pages."""
-        pool, known = cls(most=most), list(pages)
-        pool._pages = [page for page, _ in known]
-        pool._looks = {page.digest: look for page, look in known if look is not None}
-        pool.size = sum(len(page.packed) for page in pool._pages)
-        pool.shrink(most)
-        return pool
-
-    def with_looks(self) -> list[tuple[PooledPage, bytes | None]]:
-        """The pages by their places, with their looks where these are known."""
-        return [(page, self._looks.get(page.digest)) for page in self._pages]
+    @property
+    def size(self) -> int:
+        """The bytes of all pages, packed."""
+        return sum(len(page.packed) + len(page.packed_signs or b"") for page in self._pages)
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -215,17 +207,17 @@ class Pool:
 
     @property
     def pages(self) -> tuple[PooledPage, ...]:
-        """The pages, by their places."""
+        """The pages, by their sample keys."""
         return tuple(self._pages)
 
     def takes(self, place: int) -> bool:
-        """Whether a page with that place may stay: no is certain, yes is not."""
+        """Whether a page with that sample key may stay: no is certain, yes is not."""
         if len(self._pages) < self.most or place <= self._pages[-1].place:
             return True
         return any(self._ranked().values())
 
     def add(self, page: PooledPage) -> bool:
-        """Add a page; whether the pool is another one by that."""
+        """Add a page; whether that changes the pool."""
         if page.size > LARGEST or page.is_too_large or not self.takes(page.place):
             return False
         known = self._at(page)
@@ -241,40 +233,24 @@ class Pool:
         self._settle(pages)
         return any(other is page for other in self._pages)
 
-    def shrink(self, most: int) -> None:
-        """Have no more than so many pages, from now on."""
-        self.most = most
-        if len(self._pages) > most:
-            # Looks that are not known yet would cost too much, where all pools shrink.
-            kept = sorted(
-                self._pages, key=lambda page: (self._ranks.get(page.digest, 0), page.place)
-            )
-            self._pages = sorted(kept[:most], key=attrgetter("place"))
-            digests = {page.digest for page in self._pages}
-            self._ranks = {each: rank for each, rank in self._ranks.items() if each in digests}
-            self._looks = {each: look for each, look in self._looks.items() if each in digests}
-            self.size = sum(len(page.packed) for page in self._pages)
-
     def _settle(self, pages: list[PooledPage]) -> None:
-        """Have these pages, by their places; one too many is left out."""
+        """Have these pages, by their keys; one too many is left out."""
         self._pages, self._ranks = pages, {}
         if len(pages) > self.most:
             ranks = self._ranked()
             pages.remove(max(pages, key=lambda page: (ranks[page.digest], page.place)))
-            # A page has a higher rank than what it looks like: no rank changes by leaving it out.
+            # A page has a higher rank than those whose words it has: no rank changes without it.
             self._ranks = {page.digest: ranks[page.digest] for page in pages}
-            self._looks = {page.digest: self._looks[page.digest] for page in pages}
-        self.size = sum(len(page.packed) for page in self._pages)
 
     def _ranked(self) -> dict[bytes, int]:
-        """Of each page, how many with lower places look like it."""
+        """Of each page, how many with lower keys have its words."""
         if not self._ranks:
             seen: Counter[bytes] = Counter()
             for page in self._pages:
-                look = self._looks.get(page.digest) or look_of(page.html)
-                self._looks[page.digest] = look
-                self._ranks[page.digest] = seen[look]
-                seen[look] += 1
+                if page.words is None:
+                    page.words = words_hash(page.html)
+                self._ranks[page.digest] = seen[page.words]
+                seen[page.words] += 1
         return self._ranks
 
     def _at(self, page: PooledPage) -> PooledPage | None:
@@ -284,28 +260,32 @@ class Pool:
         return same[0] if same and same[0].identity == page.identity else None
 
 
-# Which pages of a pool tell most about a page: the nearest, by links and by directories.
-#
-# But a page with the same words, a list of the same posts say, tells nothing about these words:
-# what few pages of the pool have in common with the page counts against them.
-
-_LINKS = frozenset({"a", "area"})
-SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
-FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have may be template
-
-
 @dataclass(frozen=True, slots=True)
 class Signs:
     """What tells how near a page is to others: its place, where its links lead, its sentences.
 
-    Of links and sentences there are hashes, which are those of this process alone. Sentences are
-    long lines that are not links, with the number of their letters.
+    Of links and sentences there are checksums, the same in every process. Sentences are long lines
+    that are not links, with the number of their letters.
     """
 
     identity: str
     segments: list[str]  # of its path
     links: frozenset[int]
     sentences: Mapping[int, int]
+
+    def packed(self) -> bytes:
+        """The signs in few bytes, but for the identity."""
+        words = self.sentences
+        return array("q", [len(self.links), *self.links, *words, *words.values()]).tobytes()
+
+    @classmethod
+    def unpacked(cls, packed: bytes, identity: str) -> Signs:
+        """The signs of a page, from what :meth:`packed` gave."""
+        numbers = array("q", packed)
+        end = numbers[0] + 1
+        middle = (end + len(numbers)) // 2
+        sentences = dict(zip(numbers[end:middle], numbers[middle:], strict=True))
+        return cls(identity, path_segments(identity), frozenset(numbers[1:end]), sentences)
 
 
 def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
@@ -321,12 +301,13 @@ def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
         if target and tag in _LINKS
     }
     targets.add(page.url)
+    links = frozenset([crc32(target.encode("utf-8", "surrogatepass")) for target in targets])
     sentences = {
-        hash(line.text): line.letters
+        crc32(line.text.encode("utf-8", "surrogatepass")): line.letters
         for line in lines
         if line.letters >= SENTENCE and not line.link
     }
-    return Signs(identity, path_segments(identity), frozenset(map(hash, targets)), sentences)
+    return Signs(identity, path_segments(identity), links, sentences)
 
 
 def read_signs(page: ComparedPage) -> Signs:

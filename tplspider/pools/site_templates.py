@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import logging
-from array import array
 from collections import OrderedDict, deque
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from hashlib import blake2b
 from itertools import takewhile
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
-from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, read_signs, signs_of
-from tplspider.pools.store import (
-    FILE_MEGABYTES,
-    MEGABYTES,
-    KeptPools,
-    PoolStore,
-    SideFile,
-    SideFileError,
-)
-from tplspider.search.witness import path_segments
+from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, signs_of
+from tplspider.pools.store import FILE_MEGABYTES, MEGABYTES, PoolCache, PoolStore
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
 from tplspider.web.html import fold, parse_html, visible_texts
@@ -35,16 +25,24 @@ if TYPE_CHECKING:
     from tplspider.template.flat_page import FlatPage
     from tplspider.template.lines import Line
 
-
-# Which pages of a crawl have to wait until their site's pool can tell something about them.
+logger = logging.getLogger(__name__)
 
 READY = 15  # pages in a pool: with fewer, those seen first are index pages of another kind
 # Copies do not fill a pool. After so many pages for each that is wanted there, there is no use in
 # waiting for more.
 ENOUGH = 4
 HELD = 1000  # pages that wait, of all sites
+HELD_MEGABYTES = 256  # of packed pages that wait
+
+COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
+SITES = 32  # of which pages are kept ready ...
+READY_PAGES = 200  # ... so many in all, some 200 kB each
+FEW_SITES = 2  # the same, where so many are in turn that none of 32 would be met again
+_MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
+MARKDOWN = frozenset(_MADE_OF)
 
 Entry = TypeVar("Entry")
+Token = TypeVar("Token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +64,13 @@ class _Waiting(Generic[Entry]):
 class SitePools(Generic[Entry]):
     """The pools of all sites, and the pages that wait for them, in order of arrival.
 
-    A page is let go when the pool of its site has *ready* pages: it and all that wait before it.
-    What is given out for want of time or room is compared with what is there.
+    A page is released when the pool of its site has *ready* pages, with all that wait before it. A
+    page that is released early is compared with what is there.
 
-    The pools are kept in *megabytes* of memory and *file_megabytes* of a temporary file, as
-    :class:`KeptPools` says. When the pool of a site has to go, what waits of it is given out. At
-    most *held* pages wait, and packed they take *held_megabytes* at most; one more, and the site
-    with the oldest is given out.
+    The pools take *megabytes* of memory and *file_megabytes* of a temporary file, see
+    :class:`~tplspider.pools.store.PoolCache`. When the pool of a site is dropped, what waits of it
+    is released. At most *held* pages wait, and packed they take *held_megabytes* at most; one more,
+    and the site with the oldest is released.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class SitePools(Generic[Entry]):
         self._held_bytes = 0
         self._ready = ready
         self._clock = clock
-        self._pools = KeptPools(
+        self._pools = PoolCache(
             most=pool, megabytes=megabytes, file_megabytes=file_megabytes, store=store
         )
         # By site, in order of arrival; the site with the oldest page comes first.
@@ -107,13 +105,8 @@ class SitePools(Generic[Entry]):
         """How many pools are in memory."""
         return len(self._pools)
 
-    @property
-    def waiting(self) -> list[str]:
-        """The sites of which pages wait, that with the oldest first."""
-        return [*self._waiting]
-
     def add(self, page: PooledPage, entry: Entry) -> list[Released[Entry]]:
-        """Take in a page, *entry* standing for it; give what waits no more, in order of arrival."""
+        """Take in a page, *entry* standing for it; gives the pages that are released, in order."""
         site = page_site(page.url)
         known = self._pools.add(site, page)
         found: list[Released[Entry]] = []
@@ -153,7 +146,7 @@ class SitePools(Generic[Entry]):
 
     def flush(self) -> list[Released[Entry]]:
         """Give out all that waits, site by site. Pages that are added may wait again."""
-        return [released for site in self.waiting for released in self.give_out(site)]
+        return [released for site in [*self._waiting] for released in self.give_out(site)]
 
     def save(self) -> None:
         """Have the store keep all pools that are not as it knows them."""
@@ -173,114 +166,6 @@ def _check_megabytes(**sizes: float) -> None:
             raise ValueError(f"{name}={value!r}: expected a number of megabytes above 0")
 
 
-# The signs of pages that were read, kept small: reading a whole pool again takes long.
-
-logger = logging.getLogger(__name__)
-
-SIGNS_MEGABYTES = 2  # in memory ...
-SIGNS_WITHOUT_FILE = 32  # times as much, where there cannot be a file ...
-SIGNS_FILE_MEGABYTES = 250  # ... and so much there
-_OVERHEAD = 250  # bytes of a page that has nothing
-_TABLE = "CREATE TABLE signs (name BLOB PRIMARY KEY, packed BLOB NOT NULL)"
-
-
-class KnownSigns:
-    """Signs by page, packed; those that were put first go first, to a temporary file.
-
-    Where there cannot be one they take more memory, and then they are forgotten, as all in the file
-    are when it is full: their pages are read again.
-    """
-
-    def __init__(
-        self, megabytes: float = SIGNS_MEGABYTES, file_megabytes: float = SIGNS_FILE_MEGABYTES
-    ) -> None:
-        self._most = megabytes * 1_000_000
-        self._size = 0
-        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
-        self._most_in_file = file_megabytes * 1_000_000
-        self._in_file = 0  # bytes
-        self._file: SideFile | None = SideFile(_TABLE)  # none where there cannot be one
-
-    def put(self, page: PooledPage, signs: Signs) -> None:
-        """Keep the signs of a page."""
-        name, packed = _name(page), _packed(signs)
-        self._size -= _size(self._kept.pop(name, None))
-        self._kept[name] = packed
-        self._size += _size(packed)
-        while self._size > self._most:
-            oldest, packed = self._kept.popitem(last=False)
-            self._size -= _size(packed)
-            self._put_aside(oldest, packed)
-
-    def get(self, page: PooledPage) -> Signs | None:
-        """The signs of a page, if they are kept."""
-        name = _name(page)
-        packed = self._kept.get(name)
-        if packed is None:
-            packed = self._from_file(name)
-        return None if packed is None else _unpacked(packed, page.identity)
-
-    def _put_aside(self, name: bytes, packed: bytes) -> None:
-        if self._file is None:
-            return
-        try:
-            if self._in_file > self._most_in_file:
-                self._file.run("DELETE FROM signs")
-                self._in_file = 0
-            self._file.run("INSERT OR REPLACE INTO signs VALUES (?, ?)", name, packed)
-            self._in_file += len(packed)
-        except SideFileError as error:
-            self._fail(error)
-
-    def _from_file(self, name: bytes) -> bytes | None:
-        if self._file is None or not self._file.is_open:
-            return None
-        try:
-            found = self._file.run("SELECT packed FROM signs WHERE name = ?", name)
-        except SideFileError as error:
-            self._fail(error)
-            return None
-        return found[0][0] if found else None
-
-    def _fail(self, error: SideFileError) -> None:
-        logger.warning("Signs of pages stay in memory: a temporary file cannot be used (%s)", error)
-        self._file = None
-        self._most *= SIGNS_WITHOUT_FILE
-
-
-def _name(page: PooledPage) -> bytes:
-    """What tells a page from others, in few bytes."""
-    url = page.url.encode("utf-8", "surrogatepass")
-    return blake2b(url + page.digest, digest_size=16).digest()
-
-
-def _packed(signs: Signs) -> bytes:
-    words = signs.sentences
-    return array("q", [len(signs.links), *signs.links, *words, *words.values()]).tobytes()
-
-
-def _unpacked(packed: bytes, identity: str) -> Signs:
-    numbers = array("q", packed)
-    end = numbers[0] + 1
-    middle = (end + len(numbers)) // 2
-    sentences = dict(zip(numbers[end:middle], numbers[middle:], strict=True))
-    return Signs(identity, path_segments(identity), frozenset(numbers[1:end]), sentences)
-
-
-def _size(packed: bytes | None) -> int:
-    return 0 if packed is None else _OVERHEAD + len(packed)
-
-
-# Strips pages of their templates, given the pools of their sites; what was read stays ready.
-
-COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
-SITES = 32  # of which pages are kept ready ...
-READY_PAGES = 200  # ... so many in all, some 200 kB each
-FEW_SITES = 2  # the same, where so many are in turn that none of 32 would be met again
-_MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
-MARKDOWN = frozenset(_MADE_OF)
-
-
 class TooLargeError(ValueError):
     """A page has so many elements or attributes that it is not read."""
 
@@ -293,7 +178,6 @@ class Stripper:
         self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
         self._met: OrderedDict[str, None] = OrderedDict()  # the last of all, ready or not
         self._strangers = 0  # pages in a row whose sites were not among these
-        self._signs = KnownSigns()
 
     def strip(
         self,
@@ -324,11 +208,7 @@ class Stripper:
             page, choose, wanted=wanted, seconds=seconds, most=self.companions
         )
         if markdown:
-            # Here and not above: what makes it is an extra.
-            from tplspider.template.markdown import (
-                base_address,
-                to_markdown,
-            )
+            from tplspider.template.markdown import base_address, to_markdown
 
             base = base_address(page.html, page.url)
             for name in markdown:
@@ -343,7 +223,7 @@ class Stripper:
             self._met.popitem(last=False)
         known = self._sites.get(name)
         if known is None:
-            known = self._sites[name] = _Site(self._signs)
+            known = self._sites[name] = _Site()
             most = FEW_SITES if self._strangers > 2 * SITES else SITES
             while len(self._sites) > most:
                 self._sites.popitem(last=False)
@@ -354,11 +234,10 @@ class Stripper:
 
 
 class _Site:
-    """What is at hand of a site: pages made ready, and the signs of those in its pool."""
+    """What is kept ready of a site: pages, and the signs of those in its pool."""
 
-    def __init__(self, known: KnownSigns) -> None:
+    def __init__(self) -> None:
         self.companions = Companions(READY_PAGES)
-        self._known = known  # of all sites
         self._signs: dict[PooledPage, Signs] = {}
         self._pool: Sequence[PooledPage] = ()  # whose signs these are
         self._of_pool = PoolSigns({})
@@ -367,25 +246,14 @@ class _Site:
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
     ) -> list[PooledPage]:
         """The pages of the pool, the nearest to a page first."""
-        if any(each.place == page.place for each in pool):
-            self._known.put(page, signs)
+        same = next((one for one in pool if one.place == page.place and one == page), None)
+        if same is not None and same.packed_signs is None:
+            same.packed_signs = signs.packed()
         if pool != self._pool:
             before = self._signs
-            self._signs = {each: before.get(each) or self._read(each) for each in pool}
+            self._signs = {each: before.get(each) or each.signs() for each in pool}
             self._pool, self._of_pool = pool, PoolSigns(self._signs)
         return self._of_pool.nearest(signs)
-
-    def _read(self, page: PooledPage) -> Signs:
-        signs = self._known.get(page)
-        if signs is None:
-            signs = read_signs(page)
-            self._known.put(page, signs)
-        return signs
-
-
-HELD_MEGABYTES = 256  # of packed pages that are held back
-
-Token = TypeVar("Token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,26 +269,30 @@ class SiteTemplates(Generic[Token]):
 
     Each page is compared with the few nearest of the pool of its site. The first pages of a site
     are held back until its pool is ready; pages of one site are given out in the order in which
-    they were added, each exactly once. ``flush`` gives out the rest.
+    they were added, each exactly once. ``flush`` gives out the rest, and saves the pools.
 
     The pool is the same in whatever order pages come (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
     site were added before it was given out, and on nothing else: not on time, nor on other sites,
-    as long as there is room for all pages that are held back, and on the disk for all pools.
+    as long as there is room for the pages that are held back, and on the disk for all pools.
 
-    It may be used by one thread at a time. Processes, and threads, that share the work on one site
-    do not share its pool: give all pages of a site to one of them. A process that is forked off
-    does not have the pools that are in the file. A *store* may be shared (see
-    :class:`~tplspider.pools.store.PoolFolder`).
+    One thread at a time may use it. Processes, and threads, that share the work on one site do not
+    share its pool: give all pages of a site to one of them. A process that is forked off does not
+    have the pools in the file. A *store*, a :class:`~tplspider.pools.store.PoolFolder` or what
+    loads and saves pools like it, may be shared.
 
-    *pool* is how many pages a pool has at most, *ready* with how many it is ready, *companions*
-    how many a page is compared with. The pools of all sites take *megabytes* of memory; those of
-    sites that were not met lately are in a temporary file, of *file_megabytes* at most. The pages
-    that are held back are *held* at most and take *held_megabytes*, packed. A page that takes
-    longer than *seconds* is given out as if there were no evidence. *wanted* are the fields of the
-    :class:`~tplspider.items.PageTemplate` that are needed: the others may stay empty. Without it,
-    all but Markdown are filled. MarkdownMissingError is raised where Markdown is wanted and cannot
-    be made, ValueError for all other arguments that will not do.
+    | argument | meaning |
+    |---|---|
+    | pool, ready | how many pages a pool has at most, and with how many it is ready |
+    | companions | how many pages a page is compared with |
+    | megabytes, file_megabytes | the bounds of pools in memory and in a temporary file |
+    | held, held_megabytes | the bounds of pages that are held back, in number and packed |
+    | seconds | a page that takes longer is given out as if there were no evidence |
+    | wanted | the fields of PageTemplate that are needed (default: all but Markdown) |
+    | store | where pools are kept from one crawl to the next |
+
+    Raises MarkdownMissingError if Markdown is wanted and cannot be made, and ValueError if another
+    argument is invalid.
     """
 
     def __init__(
@@ -465,14 +337,14 @@ class SiteTemplates(Generic[Token]):
         self._seconds = seconds
         self._stripper = Stripper(companions=companions)
         # Pages on their way out: whatever is raised in between, the next call goes on with them.
-        self._leaving: deque[str] = deque()  # sites whose pages wait no more
+        self._is_flushing = False
         self._due: deque[Released[tuple[PooledPage, Token]]] = deque()
         self._done: deque[StrippedPage[Token]] = deque()
 
     @property
     def held(self) -> int:
         """How many pages are held back."""
-        return 0 if self._leaving else self._pools.held
+        return 0 if self._is_flushing else self._pools.held
 
     @overload
     def add(self: SiteTemplates[None], url: str, html: str) -> list[StrippedPage[None]]: ...
@@ -485,8 +357,8 @@ class SiteTemplates(Generic[Token]):
 
         *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
         """
-        while self._leaving:
-            self._leave()
+        while self._is_flushing:
+            self._release_next_site()
         page = PooledPage.of(url, html)
         self._due += self._pools.add(page, (page, token))
         while self._due:
@@ -499,22 +371,22 @@ class SiteTemplates(Generic[Token]):
 
         Pages are stripped as they are asked for; those that are not come with the next call.
         """
-        self._leaving += self._pools.waiting
+        self._is_flushing = True
         self._pools.save()
         return self._give_out()
 
     def _give_out(self) -> Iterator[StrippedPage[Token]]:
-        while self._leaving or self._due or self._done:
+        while self._is_flushing or self._due or self._done:
             if self._done:
                 yield self._done.popleft()
             elif self._due:
                 self._strip_next()
             else:  # a site at a time: the pools of all may be too much to be in memory
-                self._leave()
+                self._release_next_site()
 
-    def _leave(self) -> None:
-        self._due += self._pools.give_out(self._leaving[0])
-        self._leaving.popleft()
+    def _release_next_site(self) -> None:
+        self._due += self._pools.give_out_oldest()
+        self._is_flushing = self._pools.held > 0
 
     def _strip_next(self) -> None:
         each = self._due[0]

@@ -18,11 +18,13 @@ from tplspider.web.page import (
     WebPage,
     page_fault,
     redirect_to,
+    status_reason,
 )
 from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 
 class SiteSource(Protocol):
@@ -34,6 +36,51 @@ class SiteSource(Protocol):
         A page that redirects need not be told from others: that is found out from its status, its
         headers and its text.
         """
+
+
+class StoredPage(Protocol):
+    """A page that is stored: in a WARC file, at an offset, or in a file of its own."""
+
+    @property
+    def site(self) -> str: ...
+    @property
+    def url(self) -> str:
+        """Its address; '' if it has none."""
+
+    @property
+    def key(self) -> int:
+        """Its sample key: those of a site come in this order."""
+
+    @property
+    def file(self) -> Path: ...
+    @property
+    def offset(self) -> int: ...
+    def read(self) -> WebPage | NoPage:
+        """What is there, be it a page or not; or why it cannot be read."""
+
+
+class StoredPages(Protocol):
+    """All pages of an archive or a folder (WarcSite, SavedFolder), each of them once."""
+
+    def sites(self) -> Iterator[str]:
+        """The names of all sites; '' for what has no address."""
+
+    def pages(self, site: str | None = None) -> Iterator[StoredPage]:
+        """The pages of a site, by their keys; or those of all sites, one after the other."""
+
+    def count_pages(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class MemorySite:
+    """Pages that are there already, known by their addresses, without fragments."""
+
+    def __init__(self, answers: Iterable[WebPage] = ()) -> None:
+        self.answers: dict[str, WebPage | Redirect | NoPage] = {page.url: page for page in answers}
+
+    def load(self, url: str) -> WebPage | Redirect | NoPage:
+        """What is at an address."""
+        return self.answers.get(url.partition("#")[0]) or NoPage(status_reason(404))
 
 
 def search_pages(

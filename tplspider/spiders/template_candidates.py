@@ -7,10 +7,12 @@ import logging
 import zlib
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http import HtmlResponse
 from scrapy.utils.misc import load_object
 from scrapy.utils.url import strip_url
@@ -26,9 +28,10 @@ from tplspider.outputs import PRIORITY, plan_outputs
 from tplspider.profiles import apply_profile
 from tplspider.results import Results
 from tplspider.resume import Journal
+from tplspider.saved_pages import KeptPages
 from tplspider.search.answer import private_address_hint
 from tplspider.search.session import SearchLimits, SearchSession
-from tplspider.sources.kept_pages import KeptPages
+from tplspider.storages import NOT_STORED, PageStorage
 from tplspider.texts import PageTexts, table_columns
 from tplspider.tracker import CliqueTracker, Counts, count_lost
 from tplspider.web.addresses import host_of
@@ -203,7 +206,21 @@ class TemplateCandidatesSpider(Spider):
             longest_url=settings.getint("URLLENGTH_LIMIT"),
             runs_scripts=BROWSER in settings.getdict("DOWNLOADER_MIDDLEWARES"),
             for_template=wants_texts,
+            is_absent=self._is_absent if settings.getbool("HTTPCACHE_IGNORE_MISSING") else None,
         )
+
+    @cached_property
+    def storage(self) -> PageStorage | None:
+        """What pages are read from in place of a network: nothing is loaded then."""
+        if not self.settings.getbool("HTTPCACHE_IGNORE_MISSING"):
+            return None
+        cache = self.crawler.get_downloader_middleware(HttpCacheMiddleware)
+        storage = cache.storage if cache else None
+        return storage if isinstance(storage, PageStorage) else None
+
+    def _is_absent(self, url: str) -> bool:
+        longest = self._limits.longest_url or len(url)
+        return self.storage is not None and len(url) <= longest and self.storage.is_absent(url)
 
     @property
     def tracker(self) -> CliqueTracker:
@@ -275,7 +292,8 @@ class TemplateCandidatesSpider(Spider):
                 "handle_httpstatus_all": True,
                 "cookiejar": session.search_id,
                 "depth_reset": True,
-                "dont_cache": "Authorization" in headers,  # a cache would keep the password
+                # A cache would keep the password; a storage keeps nothing, and has to answer.
+                "dont_cache": "Authorization" in headers and not self.storage,
             },
             priority=-(rank or 0),
             dont_filter=True,
@@ -292,7 +310,7 @@ class TemplateCandidatesSpider(Spider):
         search = self._expecting(search_id, rank)
         if search is None:
             return
-        search.shared += "cached" in response.flags and self.is_list
+        search.shared += "cached" in response.flags and self.is_list and not self.storage
         page = web_page(response)
         try:
             target = redirect_target(page)
@@ -344,6 +362,8 @@ class TemplateCandidatesSpider(Spider):
         if search is None:
             return
         reason, hint = reason_of(failure.value), ""
+        if stored := request.meta.get(NOT_STORED):
+            reason, hint = stored.reason, stored.detail
         if reason == PRIVATE_ADDRESS:
             allowed = self.config.allow_private
             hint = private_address_hint(of_link=rank is not None, allowed=allowed)

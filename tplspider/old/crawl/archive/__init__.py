@@ -1,1 +1,0 @@
-"""What ``scrapy archive`` is told and tells: options, key pages, outputs, the exit status."""

@@ -1,1 +1,0 @@
-"""Many key pages in one crawl."""

@@ -1,1 +1,0 @@
-"""Where results go: feeds and folders, checked before anything is requested."""

@@ -1,0 +1,162 @@
+"""``spark-submit strip_job.py MANIFEST OUTPUT``: the template off every page of web archives.
+
+Pages of a site are stripped by a pool of pages of the site, as by ``scrapy strip``. A task has some
+pages of a site, and draws the pool itself: that is the same in every task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
+from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
+from tplspider.plugins.spark.jobs import (
+    ROWS_DDL,
+    JobError,
+    Output,
+    batches_of,
+    job_parser,
+    start,
+    tell,
+)
+from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.strip_job import STRIP, SentPools
+from tplspider.sources.archive import WarcSite
+from tplspider.spiders.template_strip import COLUMNS, READ_FOR_POOL, read_page, shown_path
+from tplspider.web.text import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tplspider.items import PageTemplate
+
+PAGES = "pages"
+_PER_CHUNK = 1000  # pages of a site that are stripped together
+_CHUNKS = pa.schema([("site", pa.string()), ("first", pa.int64())])
+_NUMBERS = ("evidence", "offset")
+
+
+def main(given: list[str] | None = None) -> int:
+    """Run the job, and give its exit status."""
+    about = "Take the templates off the pages of web archives."
+    parser = job_parser("strip_job.py", about, archives=True)
+    parser.add_argument("--markdown", action="store_true", help="the column main_markdown")
+    parser.add_argument("--html", action="store_true", help="the column main_html")
+    options = parser.parse_args(given)
+    try:
+        files = read_manifest(options)
+        spark = start("tplspider strip")
+        output = Output(spark, options)
+        captures = open_captures(spark, output, options, files)
+    except (ValueError, JobError) as error:
+        parser.error(str(error))
+    more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
+    task = StripTask(captures, (*COLUMNS, *more, "offset"))
+    number = options.num_partitions or 4 * spark.sparkContext.defaultParallelism
+    chunks = spark.createDataFrame(pa.Table.from_pylist(task.chunks(), schema=_CHUNKS))
+    rows = chunks.repartition(number).mapInArrow(task.batches, ROWS_DDL)
+    kinds = {name: "BIGINT" if name in _NUMBERS else "STRING" for name in task.columns}
+    ddl = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    counts = output.write(rows, {PAGES: ddl})[PAGES].groupBy("outcome").count().collect()
+    told = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
+    tell(f"{sum(row['count'] for row in counts)} pages: {told}")
+    output.clean()
+    return 0
+
+
+@dataclass(frozen=True)
+class StripTask:
+    """Strips chunks: some pages of a site, from the *first* one on."""
+
+    captures: Captures
+    columns: tuple[str, ...]
+
+    def chunks(self) -> list[dict[str, Any]]:
+        """The chunks of all sites."""
+        with self._archive() as archive:
+            sizes = Counter(page.site for page in archive.pages())
+        return [
+            {"site": site, "first": first}
+            for site, size in sizes.items()
+            for first in range(0, size, _PER_CHUNK)
+        ]
+
+    def batches(self, given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark is given."""
+        return batches_of((PAGES, json.dumps(row)) for row in self._rows(given))
+
+    def _archive(self) -> WarcSite:
+        return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
+
+    def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(draw_pool)
+        with self._archive() as archive, asyncio.Runner() as runner:
+            try:
+                for chunk in (row for batch in given for row in batch.to_pylist()):
+                    site, first = chunk["site"], chunk["first"]
+                    for stored in islice(archive.pages(site), first, first + _PER_CHUNK):
+                        url, page, outcome = read_page(stored)
+                        found = None
+                        if page:
+                            strip = worker.strip(site, page, pool_of(archive, site))
+                            found, outcome = runner.run(strip)
+                        path = shown_path(os.fsencode(stored.file.name))
+                        row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
+                        for name in self.columns[len(row) :]:
+                            value = getattr(found, name, None if name == "evidence" else "")
+                            row[name] = storable(value) if isinstance(value, str) else value
+                        yield row | {"offset": stored.offset}
+            finally:
+                runner.run(worker.close())
+
+
+class _Worker(Extraction):
+    """A process that strips pages: one that hangs, or kills it, costs one row."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        super().__init__(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
+        self._sent = SentPools(wanted)
+
+    async def strip(
+        self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]
+    ) -> tuple[PageTemplate | None, str]:
+        """The page without its template, and the outcome."""
+        try:
+            for _ in range(2):  # a process that was started anew has no pools
+                job, added = cast("Any", self._sent.job(site, page, pool))
+                if found := await self.extract(job, added):
+                    return found, "page"
+                self._sent.forget(site)
+        except ExtractionError as error:
+            return None, error.outcome
+        return None, "error"
+
+
+def draw_pool(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
+    """The pool of a site, from its first pages: they come in the order of the draw."""
+    pool = Pool()
+    for stored in islice(archive.pages(site), READ_FOR_POOL):
+        _, page, _ = read_page(stored)
+        if page and not pool.takes(page.place):
+            break
+        if page:
+            pool.add(page)
+    return pool.pages
+
+
+if __name__ == "__main__":
+    # Under its own name, so that workers import it instead of being sent its code.
+    from tplspider.plugins.spark.strip_job import main as run
+
+    sys.exit(run())

@@ -1,0 +1,525 @@
+"""WARC files as a source of pages, by address and by site, with an index in a file of SQLite's.
+
+Addresses are in the index as hashes of their identities: who reads a record checks its address.
+The hash is the sample key of the page, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter, OrderedDict
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from tplspider.sources.records import (
+    ALIAS,
+    LARGEST,
+    PAGE,
+    Capture,
+    Record,
+    Reference,
+    answer_of,
+    capture_of,
+    captures_in,
+    key_of,
+    originals_in,
+    read_at,
+    unpacked_at,
+)
+from tplspider.web.addresses import identity, site_name
+from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Self
+
+NAME = "tplspider.warc-index"  # beside the first of the files
+_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 3  # whose file it is, and of what form
+_TABLES = f"""
+PRAGMA page_size = 8192;
+PRAGMA application_id = {_KIND};
+PRAGMA user_version = {_VERSION};
+CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
+    records INT, faults TEXT, nameless INT, named INT);
+CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
+    search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
+    WITHOUT ROWID;
+CREATE INDEX of_search ON captures (search, key) WHERE search <> '';
+CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
+CREATE TABLE originals (name INT, file INT, offset INT, inner INT);
+CREATE INDEX of_name ON originals (name);
+"""
+_BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
+_MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
+_BATCH = 1000  # rows that are put in at a time
+_MOST_SITES = 10_000  # whose numbers are kept at hand
+_MOST_OPEN = 64  # files at a time
+_MOST_ALIASES = 5  # that lead from one capture to the next
+_MOST_READ = 1000  # records for one address: captures that name each other are beyond number
+_FAR = 1 << 20  # bytes that are unpacked anew for each record
+
+
+class IndexFileError(ValueError):
+    """The index cannot be used."""
+
+
+class Place(NamedTuple):
+    """Where a record is, of what kind it is, and the key of its address."""
+
+    file: int
+    offset: int
+    inner: int
+    kind: int
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file as it was when it was indexed, with what is wrong with it."""
+
+    size: int
+    changed: int  # nanoseconds
+    records: int
+    faults: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Some files, and an index that knows them as they are."""
+
+    index: Path
+    files: dict[Path, IndexedFile] = field(default_factory=dict)
+
+    def open(self, largest: int = LARGEST) -> WarcSite:
+        """The archive as a source of pages."""
+        return WarcSite(self.index, self.files, largest=largest)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """A page of an archive, by its best capture. Pages of a site come by their keys."""
+
+    site: str
+    file: Path
+    offset: int
+    inner: int  # where it starts in what is packed together at the offset, mostly 0
+    key: int
+    archive: WarcSite = field(repr=False, compare=False)
+    place: Place = field(repr=False, compare=False)
+
+    @property
+    def url(self) -> str:
+        """The address; '' if the record is not what the index says."""
+        return self.archive.url_at(self.place)
+
+    def read(self) -> WebPage | NoPage:
+        """The page, or why there is none."""
+        return self.archive.page_at(self.place)
+
+
+# The index.
+
+
+def open_archive(
+    files: Iterable[Path | str],
+    index: Path | str | None = None,
+    *,
+    lost: Callable[[OSError], object] | None = None,
+    seen: Callable[[Path, int], object] = lambda _path, _bytes: None,
+) -> Archive:
+    """The archive of some files; what the index does not know yet is read first.
+
+    *seen* is told how far a file is read. Raises IndexFileError for an index that cannot be used,
+    and OSError for a file, unless *lost* takes that: then the file is left out.
+    """
+    paths = list(dict.fromkeys(Path(os.path.realpath(file)) for file in files))
+    if not paths:
+        raise ValueError("no files")
+    where = Path(index).absolute() if index else _default_index(paths[0])
+    known, wanted = _known_files(where), []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError as error:
+            if lost is None:
+                raise
+            lost(error)
+            continue
+        if path not in known or (known[path].size, known[path].changed) != (
+            status.st_size,
+            status.st_mtime_ns,
+        ):
+            wanted.append(path)
+    if wanted:
+        try:
+            failed = _update(where, wanted, known, seen)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
+        for fault in failed:
+            if lost is None:
+                raise fault
+            lost(fault)
+        known = _known_files(where)
+    return Archive(where, {path: known[path] for path in paths if path in known})
+
+
+def _default_index(path: Path) -> Path:
+    """Beside a file; in the user's cache if that cannot be written, or is a link."""
+    found = path.parent / NAME
+    if not found.is_symlink() and os.access(path.parent, os.W_OK):
+        return found
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tplspider"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache / f"{key_of(str(found)):016x}.warc-index"
+
+
+def _connect(where: Path) -> sqlite3.Connection:
+    """Open an index to read it: it is never changed, but replaced."""
+    return sqlite3.connect(f"{where.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _known_files(where: Path) -> dict[Path, IndexedFile]:
+    """The files that an index knows; none if it is damaged or of another version."""
+    if not where.exists():
+        return {}
+    try:
+        with closing(_connect(where)) as connection:
+            (kind,), (version,) = (
+                connection.execute(f"PRAGMA {name}").fetchone()
+                for name in ("application_id", "user_version")
+            )
+            if kind == _KIND and version == _VERSION:
+                rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
+                return {
+                    Path(os.path.normpath(where.parent / os.fsdecode(path))): IndexedFile(
+                        size, changed, records, json.loads(faults)
+                    )
+                    for path, size, changed, records, faults in rows
+                }
+    except (sqlite3.Error, ValueError) as error:
+        if "not a database" not in str(error):
+            return {}
+        kind = 0
+    if kind != _KIND:
+        raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
+    return {}
+
+
+def _update(
+    where: Path,
+    paths: Sequence[Path],
+    known: dict[Path, IndexedFile],
+    seen: Callable[[Path, int], object],
+) -> list[OSError]:
+    """Replace an index by one that knows these files as they are; what cannot be read.
+
+    A new file takes its name: so nothing is written through a link, readers are not disturbed, and
+    a kill does no harm.
+    """
+    failed: list[OSError] = []
+    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
+    os.close(number)
+    try:
+        if known:
+            shutil.copyfile(where, name)
+        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
+            connection.execute("PRAGMA cache_size = -16384")
+            if not known:
+                connection.executescript(_TABLES)
+            connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
+            connection.execute("BEGIN")
+            for path in paths:
+                try:
+                    _add(connection, where.parent, path, seen)
+                except OSError as error:
+                    connection.execute("DELETE FROM files WHERE size IS NULL")
+                    failed.append(error)
+            _add_originals(connection, where.parent)
+            connection.execute("COMMIT")
+        Path(name).chmod(0o644)
+        Path(name).replace(where)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    return failed
+
+
+def _add(
+    connection: sqlite3.Connection, folder: Path, path: Path, seen: Callable[[Path, int], object]
+) -> None:
+    """Put in what a file holds, in place of what was known of it."""
+    faults: Counter[str] = Counter()
+    relative = os.fsencode(os.path.relpath(path, folder))
+    connection.execute("DELETE FROM temp.added")
+    connection.execute("INSERT OR IGNORE INTO files (path) VALUES (?)", (relative,))
+    select = "SELECT number FROM files WHERE path = ?"
+    (number,) = connection.execute(select, (relative,)).fetchone()
+    connection.execute("UPDATE files SET size = NULL WHERE number = ?", (number,))
+    for table in ("captures", "originals"):
+        connection.execute(f"DELETE FROM {table} WHERE file = ?", (number,))  # noqa: S608 - ours
+    sites: dict[str, int] = {}
+    records = nameless = 0
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        captures = captures_in(file, faults)
+        while batch := list(islice(captures, _BATCH)):
+            rows = [_row(connection, number, each, sites) for each in batch]
+            connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            records += len(batch)
+            nameless += sum(bool(each.refers) for each in batch)
+            seen(path, batch[-1].offset)
+    # Rows come in any order, and go into the table in its own: that is much faster.
+    connection.execute(_MERGE)
+    connection.execute(
+        "UPDATE files SET size = ?, changed = ?, records = ?, faults = ?, nameless = ?, named = 0"
+        " WHERE number = ?",
+        (status.st_size, status.st_mtime_ns, records, json.dumps(faults), nameless, number),
+    )
+
+
+def _row(
+    connection: sqlite3.Connection, file: int, capture: Capture, sites: dict[str, int]
+) -> tuple[object, ...]:
+    name = capture.identity
+    origin = name[: name.find("/", 8)]
+    site = sites.get(origin)
+    if site is None:
+        if len(sites) >= _MOST_SITES:
+            sites.clear()
+        given = (site_name(name),)
+        connection.execute("INSERT OR IGNORE INTO sites (name) VALUES (?)", given)
+        found = connection.execute("SELECT number FROM sites WHERE name = ?", given)
+        site = sites[origin] = found.fetchone()[0]
+    place = (file, capture.offset, capture.inner)
+    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
+
+
+def _add_originals(connection: sqlite3.Connection, folder: Path) -> None:
+    """Where revisits give no address, note which record has which id and digest."""
+    if not connection.execute("SELECT 1 FROM files WHERE nameless LIMIT 1").fetchone():
+        return
+    query = "SELECT number, path FROM files WHERE named = 0"
+    for number, path in connection.execute(query).fetchall():
+        with suppress(OSError), (folder / os.fsdecode(path)).open("rb") as file:
+            rows = ((key_of(name), number, *place) for name, *place in originals_in(file))
+            connection.executemany("INSERT INTO originals VALUES (?, ?, ?, ?)", rows)
+            connection.execute("UPDATE files SET named = 1 WHERE number = ?", (number,))
+
+
+def merge_indexes(parts: Iterable[Path], where: Path) -> None:
+    """Make one index of several in its folder, each of other files."""
+    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
+    os.close(number)
+    with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
+        connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
+        for part in parts:
+            connection.execute("ATTACH ? AS part", (str(part),))
+            connection.executescript(
+                """INSERT INTO files (path, size, changed, records, faults, nameless, named)
+                SELECT path, size, changed, records, faults, nameless, 0 FROM part.files;
+                INSERT OR IGNORE INTO sites (name) SELECT name FROM part.sites;
+                INSERT INTO temp.added
+                SELECT key, kind, date, f.number, offset, inner, s.number, search
+                FROM part.captures c JOIN part.files pf ON pf.number = c.file
+                JOIN main.files f ON f.path = pf.path JOIN part.sites ps ON ps.number = c.site
+                JOIN main.sites s ON s.name = ps.name;"""
+            )
+            connection.execute("DETACH part")
+        connection.execute(_MERGE)
+        _add_originals(connection, where.parent)
+    Path(name).chmod(0o644)
+    Path(name).replace(where)
+
+
+# Pages.
+
+
+class WarcSite:
+    """All that was captured in the files of an index, or in some of them.
+
+    *search* is the id of a search whose own captures come first. *faults* counts, by a message,
+    records that cannot be read, or are not what the index says.
+    """
+
+    def __init__(
+        self, index: Path, files: Iterable[Path] | None = None, *, largest: int = LARGEST
+    ) -> None:
+        self.search = ""
+        self.faults: Counter[str] = Counter()
+        self._largest = largest
+        self._left = 0  # records that may be read for the address that is asked for
+        self._connection = _connect(index)
+        folder, known = index.parent, self._connection.execute("SELECT number, path FROM files")
+        paths = {n: Path(os.path.normpath(folder / os.fsdecode(path))) for n, path in known}
+        wanted = paths.values() if files is None else set(files)
+        self.paths = {number: path for number, path in paths.items() if path in wanted}
+        numbers = ", ".join(map(str, self.paths))
+        self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
+        marked = "SELECT 1 FROM captures WHERE search <> '' LIMIT 1"
+        self._has_searches = self._connection.execute(marked).fetchone() is not None
+        self._open: OrderedDict[tuple[int, int], BinaryIO] = OrderedDict()  # the last used is last
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
+        self._connection.close()
+
+    def load(self, url: str) -> WebPage | NoPage:
+        """What was captured at an address."""
+        self._left = _MOST_READ
+        return self._load(url, url, _MOST_ALIASES)
+
+    def is_absent(self, url: str) -> bool:
+        """Whether nothing is archived of an address; mostly, nothing is read to find out."""
+        for place in self._captures(url):
+            if place.kind != ALIAS:
+                return False
+            return self.load(url) == NoPage(NOT_ARCHIVED)
+        return True
+
+    def sites(self) -> Iterator[str]:
+        """The names of all sites, in their order."""
+        for (name,) in self._connection.execute("SELECT name FROM sites ORDER BY name"):
+            yield name
+
+    def pages(self, site: str | None = None) -> Iterator[StoredPage]:
+        """The pages of a site by their keys, each by its best capture; or those of all sites."""
+        if site is None:
+            for name in self.sites():
+                yield from self.pages(name)
+            return
+        last = None
+        of_site = f"site = (SELECT number FROM sites WHERE name = ?) AND kind <= {ALIAS}"  # noqa: S608 - ours
+        for row in self._places(of_site, f"key, {_BEST}", site):
+            if row.key != last:
+                last = row.key
+                place = self.paths[row.file], row.offset, row.inner, row.key
+                yield StoredPage(site, *place, self, row)
+
+    def count_pages(self) -> int:
+        """How many pages there are, each address once."""
+        query = f"SELECT count(DISTINCT key) FROM captures WHERE kind <= {ALIAS}{self._only}"  # noqa: S608 - ours
+        return int(self._connection.execute(query).fetchone()[0])
+
+    def page_at(self, place: Place) -> WebPage | NoPage:
+        """What the capture at a place gives."""
+        self._left = _MOST_READ
+        found = self._read(place)
+        if found is None:
+            return NoPage(NOT_ARCHIVED)
+        return self._answer(*found, _MOST_ALIASES) or NoPage(NOT_ARCHIVED)
+
+    def url_at(self, place: Place) -> str:
+        """The address of a capture; '' if it is not what the index says."""
+        self._left = 1
+        found = self._read(place)
+        return found[1] if found else ""
+
+    def _load(self, url: str, asked: str, aliases: int) -> WebPage | NoPage:
+        for place in self._captures(url):
+            if (found := self._read(place)) and (answer := self._answer(found[0], asked, aliases)):
+                return answer
+        return NoPage(NOT_ARCHIVED)
+
+    def _answer(self, record: Record, asked: str, aliases: int) -> WebPage | NoPage | None:
+        """What a record gives; None for a revisit of something that is not here."""
+        answer = answer_of(record, asked, self._largest)
+        if not isinstance(answer, Reference):
+            return answer
+        for place in self._referred(answer):
+            other = self._read(place)
+            found = answer_of(other[0], asked, self._largest) if other else answer
+            if not isinstance(found, Reference):
+                return found
+        if aliases and answer.url:
+            other_page = self._load(answer.url, asked, aliases - 1)
+            return None if other_page == NoPage(NOT_ARCHIVED) else other_page
+        return None
+
+    def _referred(self, reference: Reference) -> Iterator[Place]:
+        """The captures that a revisit may mean, by date, by the record's id, by the digest."""
+        if reference.url and reference.date:
+            yield from self._captures(
+                reference.url, f"kind <> {ALIAS} AND date = ?", reference.date
+            )
+        names = (reference.record_id, "" if reference.url else reference.digest)
+        for name in filter(None, names):
+            query = f"SELECT file, offset, inner FROM originals WHERE name = ?{self._only}"  # noqa: S608 - ours
+            for row in self._connection.execute(query, (key_of(name),)):
+                yield Place(row[0], row[1], row[2], PAGE, 0)
+
+    def _captures(self, url: str, condition: str = "1", *values: object) -> Iterator[Place]:
+        """The captures of an address, the best first."""
+        try:
+            key = key_of(identity(url))
+        except ValueError:  # not an address
+            return
+        if self.search and self._has_searches:
+            order, own = f"kind > 0, {_BEST.removeprefix('kind, ')}", f"{condition} AND search = ?"
+            yield from self._places(f"key = ? AND {own}", order, key, *values, self.search)
+        yield from self._places(f"key = ? AND {condition}", _BEST, key, *values)
+
+    def _places(self, condition: str, order: str, *values: object) -> Iterator[Place]:
+        query = (
+            f"SELECT file, offset, inner, kind, key FROM captures WHERE {condition}{self._only}"  # noqa: S608 - ours
+            f" ORDER BY {order}"
+        )
+        return (Place(*row) for row in self._connection.execute(query, values))
+
+    def _read(self, place: Place) -> tuple[Record, str] | None:
+        """The record at a place, with its address, if it is the one that the index means."""
+        self._left -= 1
+        if self._left < 0:
+            return None
+        path = self.paths[place.file]
+        try:
+            file, offset, inner = self._file(path, place)
+            found = read_at(file, offset, inner, self._largest)
+        except OSError as error:
+            self._open.pop((place.file, -1), None)  # it may be there again, as another
+            self.faults[f"{path}: {error.strerror or error}"] += 1
+            return None
+        capture = capture_of(found) if found else None
+        if found and capture and place.key in (0, capture.key):
+            return found, capture.url
+        self.faults[f"{path}: a record is not what the index says"] += 1
+        return None
+
+    def _file(self, path: Path, place: Place) -> tuple[BinaryIO, int, int]:
+        """An open file, and where the record is in it.
+
+        What is packed together far before a record is unpacked to a temporary file, once.
+        """
+        file = self._kept((place.file, -1), lambda: path.open("rb"))
+        if place.inner < _FAR:
+            return file, place.offset, place.inner
+        packed = place.file, place.offset
+        return self._kept(packed, lambda: unpacked_at(file, place.offset)), place.inner, 0
+
+    def _kept(self, key: tuple[int, int], opened: Callable[[], BinaryIO]) -> BinaryIO:
+        file = self._open.get(key)
+        if file is None:
+            file = self._open[key] = opened()
+            if len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)[1].close()
+        self._open.move_to_end(key)
+        return file

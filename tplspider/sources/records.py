@@ -1,0 +1,743 @@
+"""The records of WARC files: gzip, zstd and plain, also mixed, and in whatever state a file is.
+
+FastWARC reads as long as a file is in order. Where it stops, or packs several records together,
+records are read one by one, and the next one is searched for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from tplspider.web.addresses import identity, is_simple, place_of, site_name
+from tplspider.web.page import BAD_RESPONSE, SNIFFED, TOO_LARGE, NoPage, WebPage, is_text
+from tplspider.web.redirects import REDIRECTS
+
+try:
+    import brotli  # type: ignore[import-untyped]  # none
+
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdDecompressor, ZstdError
+    else:
+        from backports.zstd import ZstdDecompressor, ZstdError
+    with warnings.catch_warnings():
+        # FastWARC warns of classes of its own that it keeps for others.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from fastwarc.stream_io import FastWARCError
+        from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecordType
+except ImportError as error:
+    raise ImportError(
+        f"WARC files need more than is installed ({error}): pip install 'tplspider[archive]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fastwarc.warc import WarcRecord
+
+LARGEST = 10 * 1024 * 1024  # bytes of a page, as in a crawl by default
+# Which of several captures of an address counts: the lowest of these, then the newest.
+RENDERED, PAGE, ALIAS, REDIRECT, OUTCOME, OTHER = range(6)
+# What is wrong with a file.
+CUT, BROKEN, WRONG_LENGTH = "cut off", "unreadable parts", "wrong lengths"
+
+_LONGEST_HEAD = 1 << 20  # bytes: of a record's own header, and of the HTTP head in it
+_BLOCK = 1 << 16  # bytes that are read at a time
+_GLANCE = 1 << 10  # bytes that tell that nothing starts at a place
+_MOST_STEPS = 1 << 10  # parts that are read one by one before FastWARC is tried again
+_SEARCHED = 1 << 20  # bytes in which the next record is searched at a time
+_OVERLAP = 64  # more than what a record starts with
+_FIELDS = 1 << 16  # bytes of metadata that are read
+_LONGEST = 200  # characters of what is kept of a header
+_MOST_LAYERS = 4  # of packing, one in the other
+_DIGITS = 19  # more than any length has
+_LOOK = 1 << 12  # bytes in which most heads end
+_TARGET, _DATE = WarcHeader.WARC_TARGET_URI, WarcHeader.WARC_DATE
+SEARCH = "WARC-Tplspider-Search"  # the search that a record was loaded for
+_RENDERED, _RECORD_ID = "warc-tplspider-rendered", "warc-record-id"
+_REFERS_TO, _REFERS_TO_ID = "warc-refers-to-target-uri", "warc-refers-to"
+_DIGEST = "warc-payload-digest"
+_GZIP, _ZSTD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
+_PLAIN = rb"WARC/[01]\.[0-9]+\r?\n(?:WARC|Content)-"
+_START = re.compile(rb"\x1f\x8b\x08|\x28\xb5\x2f\xfd|" + _PLAIN, re.IGNORECASE)
+_NEXT = re.compile(rb"\n" + _PLAIN, re.IGNORECASE)
+_BLANK = re.compile(rb"\r?\n\r?\n")
+_STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?!\S)")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]{0,4096})?\r?\n")
+_LINE_END = re.compile(rb"\r?\n")
+_REASON = re.compile(r"[a-z0-9-]{1,40}")  # as those of a crawl: anybody may have written it
+_NO_DIGITS = str.maketrans("", "", "-:TZtz. +")
+_FAULTS = (OSError, FastWARCError, ValueError)
+_UNPACKING = (zlib.error, ZstdError, EOFError)
+
+
+@dataclass(slots=True)
+class Record:
+    """A record; *inner* is where it starts in what is packed together at *offset*.
+
+    *status* is 0 for a malformed status line, and None without an HTTP head.
+    """
+
+    offset: int
+    inner: int
+    kind: str
+    headers: dict[str, str]  # names in lower case, as those of *http*
+    body: bytes = b""
+    status: int | None = None
+    http: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Capture:
+    """An address, and where in a file it was captured. *date* is YYYYMMDDhhmmss and five digits."""
+
+    url: str
+    identity: str
+    kind: int
+    date: int
+    search: str = ""
+    refers: str = ""  # what an alias refers to if not to an address: a record's id, or a digest
+    offset: int = 0
+    inner: int = 0
+
+    @property
+    def key(self) -> int:
+        """The number that stands for the address: its sample key, in the numbers of SQLite."""
+        return key_of(self.identity)
+
+    @property
+    def site(self) -> str:
+        return site_name(self.identity)
+
+
+def key_of(name: str) -> int:
+    """The key of an identity; keys sort as sample keys do."""
+    return place_of(name) - (1 << 63)
+
+
+# Records, one by one.
+
+
+class _Packed:
+    """A stream of what is packed together at a place: a gzip member, a zstd frame, or plain text.
+
+    *fault* says why it ended early.
+    """
+
+    def __init__(self, file: BinaryIO, place: int, block: int = _BLOCK) -> None:
+        self.file, self.place, self.inner, self.fault = file, place, 0, ""
+        self._buffer, self._packed, self._at, self._is_over = b"", b"", place, False
+        self._block = block
+        first = self._read()
+        self.is_plain = not first.startswith((_GZIP, _ZSTD))
+        if self.is_plain:
+            self._buffer = first
+        else:
+            is_gzip = first.startswith(_GZIP)
+            self._unpacker: Any = zlib.decompressobj(31) if is_gzip else ZstdDecompressor()
+            self._packed = first
+
+    @property
+    def end(self) -> int:
+        """The place in the file behind what was taken; behind all that is packed together."""
+        if self.is_plain:
+            return self.place + self.inner
+        return self._at - len(self._unpacker.unused_data)
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, fewer at the end."""
+        parts, length = [self._buffer], len(self._buffer)
+        while length < size and not self._is_over:
+            parts.append(self._more())
+            length += len(parts[-1])
+        if len(parts) > 1:
+            self._buffer = b"".join(parts)
+        return self._buffer[:size]
+
+    def skip(self, size: int) -> None:
+        """Leave bytes out."""
+        if self.is_plain and size > len(self._buffer):
+            self.inner += size
+            self._at, self._buffer = self.place + self.inner, b""
+        while size > len(self._buffer) and not self._is_over:
+            size -= len(self._buffer)
+            self.inner += len(self._buffer)
+            self._buffer = self._more()
+        size = min(size, len(self._buffer))
+        self.inner += size
+        self._buffer = self._buffer[size:]
+
+    def find(self, pattern: re.Pattern[bytes]) -> bool:
+        """Go behind the first character of the next match, if there is one."""
+        while content := self.peek(_SEARCHED):
+            if found := pattern.search(content):
+                self.skip(found.start() + 1)
+                return True
+            self.skip(len(content) if self._is_over else len(content) - _OVERLAP)
+        return False
+
+    def _read(self) -> bytes:
+        self.file.seek(self._at)
+        found = self.file.read(self._block)
+        self._block = min(2 * self._block, _BLOCK)
+        self._at += len(found)
+        self._is_over = not found
+        return found
+
+    def _more(self) -> bytes:
+        if self.is_plain:
+            return self._read()
+        if not self._packed and getattr(self._unpacker, "needs_input", True):
+            self._packed = self._read()
+            if self._is_over:
+                self.fault = CUT
+                return b""
+        try:
+            found = bytes(self._unpacker.decompress(self._packed, _SEARCHED))
+        except _UNPACKING:
+            self._is_over, self.fault = True, BROKEN
+            return b""
+        self._packed = getattr(self._unpacker, "unconsumed_tail", b"")
+        self._is_over = self._unpacker.eof
+        return found
+
+
+def read_at(file: BinaryIO, offset: int, inner: int = 0, most: int = LARGEST) -> Record | None:
+    """The record at a place, with *most* bytes of its body and one; None if there is none.
+
+    Raises OSError if the file cannot be read.
+    """
+    packed = _Packed(file, offset)
+    packed.skip(inner)
+    return _next_record(packed, most)[0]
+
+
+def unpacked_at(file: BinaryIO, offset: int) -> BinaryIO:
+    """A temporary file with what is packed together at an offset, as far as it can be unpacked."""
+    packed, found = _Packed(file, offset), TemporaryFile()  # noqa: SIM115 - who asked closes it
+    while content := packed.peek(_SEARCHED):
+        found.write(content)
+        packed.skip(len(content))
+    return cast("BinaryIO", found)
+
+
+def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
+    """The next record of a stream, if it is all there, and what is wrong with it."""
+    start = packed.peek(_OVERLAP)
+    while start[:1] in (b"\r", b"\n"):
+        packed.skip(len(start) - len(start.lstrip(b"\r\n")))
+        start = packed.peek(_OVERLAP)
+    if not start:
+        return None, packed.fault
+    inner = packed.inner
+    head = _head(packed, _LONGEST_HEAD) if start.startswith(b"WARC/") else None
+    if head is None:
+        return None, packed.fault or BROKEN
+    headers = _headers(head)
+    given = headers.get("content-length", "")
+    if not given.isdecimal() or len(given) >= _DIGITS:
+        return None, CUT
+    size, fault = _checked_size(packed, int(given), most)
+    if size < 0:
+        return None, fault
+    place = (packed.place + inner, 0) if packed.is_plain else (packed.place, inner)
+    found = Record(*place, headers.get("warc-type", "").lower(), headers)
+    if found.kind in ("response", "revisit") and packed.peek(min(size, 5)) == b"HTTP/":
+        begin = packed.inner
+        http = _head(packed, min(size, _LONGEST_HEAD))
+        if http is None and size > _LONGEST_HEAD:
+            packed.skip(size)
+            return None, BROKEN
+        if http is None:  # no body
+            http = packed.peek(size)
+            packed.skip(size)
+        status = _STATUS.match(http)
+        found.status, found.http = int(status[1]) if status else 0, _headers(http)
+        size -= packed.inner - begin
+    found.body = packed.peek(min(size, most + 1))
+    packed.skip(size)
+    return found, fault
+
+
+def _head(packed: _Packed, most: int) -> bytes | None:
+    """The lines before a blank one, which are taken; None if they do not end before a record."""
+    size = min(_LOOK, most)
+    while True:
+        found = packed.peek(size)
+        blank, following = _BLANK.search(found), _NEXT.search(found)
+        if following and (not blank or following.start() < blank.start()):
+            return None
+        if blank:
+            packed.skip(blank.end())
+            return found[: blank.start()]
+        if len(found) < size or size == most:
+            return None
+        size = min(4 * size, most)
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    """The headers behind the first line, names in lower case: of several the last counts."""
+    pairs = (line.partition(b":") for line in head.split(b"\n")[1:])
+    return {
+        name.strip().lower().decode("latin-1"): value.strip().decode("latin-1")
+        for name, _, value in pairs
+    }
+
+
+def _checked_size(packed: _Packed, length: int, most: int) -> tuple[int, str]:
+    """The true length of a content that is said to have *length* bytes, and what is wrong.
+
+    It is -1 for content that is not all there.
+    """
+    if packed.is_plain:
+        end = packed.end + length
+        is_short, behind = end > packed.file.seek(0, os.SEEK_END), b""
+        if not is_short:
+            packed.file.seek(end)
+            behind = packed.file.read(_OVERLAP)
+    else:
+        content = packed.peek(min(length, most) + _OVERLAP)
+        is_short, behind = len(content) < min(length, most), content[length:]
+        if length > most and not is_short:
+            return length, ""  # to find out would take all of it
+    behind = behind.lstrip(b"\r\n")
+    if not is_short and (not behind or behind.startswith((b"WARC/", _GZIP, _ZSTD))):
+        return length, ""
+    # A page may show what a record is: only if the length is wrong, the next record tells.
+    for size in (_BLOCK, _SEARCHED, most):
+        content = packed.peek(min(size, length))
+        if following := _NEXT.search(content):
+            content = content[: following.start() + 1]
+        elif len(content) == size < length and size < most:
+            continue
+        elif not is_short:
+            return length, BROKEN
+        elif packed.is_plain or packed.fault:
+            return -1, packed.fault or CUT
+        break
+    return len(content.removesuffix(b"\r\n\r\n").removesuffix(b"\n\n")), WRONG_LENGTH
+
+
+def _next_start(file: BinaryIO, place: int) -> int | None:
+    """Where the next record starts, or what it is packed in; None if there is none."""
+    size = _LOOK
+    while True:
+        file.seek(place)
+        block = file.read(size)
+        for found in _START.finditer(block):
+            if _is_start(file, place + found.start()):
+                return place + found.start()
+        if len(block) < size:
+            return None
+        place += len(block) - _OVERLAP
+        size = _SEARCHED
+
+
+def _is_start(file: BinaryIO, place: int) -> bool:
+    packed = _Packed(file, place, _GLANCE)
+    start = packed.peek(_OVERLAP).lstrip(b"\r\n")
+    return start.startswith(b"WARC/") and _head(packed, _LONGEST_HEAD) is not None
+
+
+# All records of a file.
+
+
+def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
+    """What was captured in a file, and where; what is wrong with the file is counted in *faults*.
+
+    Raises OSError if the file cannot be read.
+    """
+    for found in _records_in(file, faults):
+        capture = capture_of(found) if isinstance(found, Record) else found
+        if capture:
+            yield capture
+
+
+def originals_in(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
+    """What revisits may refer to, their ids and digests, and where they are in a file."""
+    for found in _records_in(file, Counter(), quick=False):
+        if isinstance(found, Record) and found.kind in ("response", "resource"):
+            for name in (found.headers.get(_RECORD_ID), found.headers.get(_DIGEST)):
+                if name:
+                    yield name, found.offset, found.inner
+
+
+def _records_in(
+    file: BinaryIO, faults: Counter[str], *, quick: bool = True
+) -> Iterator[Record | Capture]:
+    """All records of a file, some without bodies; if *quick*, of most only their captures."""
+    place, steps = _next_start(file, 0), 1
+    reader = _Reader(file, faults, is_told=bool(place))
+    if place or (place is None and file.seek(0, os.SEEK_END)):
+        faults[BROKEN] += 1
+    while place is not None:
+        # FastWARC finds a record behind one: so far all is well. What it found last is read again.
+        is_start = _start_check(file, place)
+        sure: int | None = None
+        held: tuple[int, Record | Capture | None] | None = None
+        try:
+            for record in _fast_records(file, place):
+                if (held and record.stream_pos <= held[0]) or not is_start(record.stream_pos):
+                    break  # packed together, so that these places are not those of the records
+                found = (quick and _quick_capture(record)) or _record(record)
+                if held:
+                    sure = held[0]
+                    if held[1]:
+                        yield held[1]
+                held = record.stream_pos, found
+        except _FAULTS as error:
+            _check_readable(error)
+        is_known = sure is not None
+        steps = 2 if is_known else min(2 * steps, _MOST_STEPS)
+        place = place if sure is None else sure
+        for _ in range(steps):
+            if place is not None:
+                yield from reader.records_at(place, but_first=is_known)
+                place, is_known = reader.following, False
+
+
+def _start_check(file: BinaryIO, place: int) -> Callable[[int], bool]:
+    """A check that what is packed as it is at *place* starts at another place as well."""
+    file.seek(place)
+    block, first = file.read(_BLOCK), place
+    magic = next((each for each in (_GZIP, _ZSTD) if block.startswith(each)), b"")
+
+    def check(offset: int) -> bool:
+        nonlocal block, first
+        if offset + len(magic) > first + len(block):  # several small records at a time
+            here, first = file.tell(), offset
+            file.seek(offset)
+            block = file.read(_BLOCK)
+            file.seek(here)
+        return block.startswith(magic, offset - first)
+
+    return check if magic else lambda _: True
+
+
+class _Reader:
+    """Reads records one by one, and counts what is wrong."""
+
+    def __init__(self, file: BinaryIO, faults: Counter[str], *, is_told: bool) -> None:
+        self.following: int | None = None  # the place behind those that were read last
+        self._file, self._faults, self._is_told = file, faults, is_told
+
+    def records_at(self, place: int, *, but_first: bool) -> Iterator[Record]:
+        """The records at a place: one that is plain, or what is packed together."""
+        packed = _Packed(self._file, place)
+        while True:
+            found, fault = _next_record(packed, LARGEST)
+            if found:
+                self._is_told = False
+            if found or fault:
+                self._tell(fault)
+            if found and not but_first:
+                yield found
+            but_first = False
+            if packed.is_plain or (not found and not packed.find(_NEXT)):
+                break
+        end = place + 1 if packed.fault else max(packed.end, place + 1)
+        self.following = _next_start(self._file, end)
+        self._file.seek(end)
+        size = _OVERLAP if self.following is None else min(self.following - end, _OVERLAP)
+        if (rest := self._file.read(size).strip(b"\r\n")) and not self._is_told:
+            is_cut = rest.startswith((_GZIP, _ZSTD, b"WARC/")) or b"WARC/".startswith(rest)
+            self._tell(CUT if is_cut and self.following is None else BROKEN)
+
+    def _tell(self, fault: str) -> None:
+        """Count a fault, but not what follows from it."""
+        if fault and not self._is_told:
+            self._faults[fault] += 1
+        self._is_told = bool(fault)
+
+
+def _check_readable(error: Exception) -> None:
+    """Raise an error that is not about what a file holds: the disk fails, or is gone."""
+    if isinstance(error, OSError) and error.errno is not None:
+        raise error
+
+
+class _OddRecordError(ValueError):
+    """FastWARC does not know what it is: it goes by the letters of names."""
+
+
+def _fast_records(file: BinaryIO, place: int) -> Iterator[WarcRecord]:
+    file.seek(place)
+    return iter(
+        ArchiveIterator(file, record_types=WarcRecordType.any_type, max_header_len=_LONGEST_HEAD)
+    )
+
+
+def _quick_capture(record: WarcRecord) -> Capture | None:
+    """What most records are to the index."""
+    http, headers = record.http_headers, record.headers
+    if http is None or record.record_type != WarcRecordType.response:
+        return None
+    # By FastWARC's own names headers cost next to nothing.
+    url = headers.get(_TARGET)
+    if not url or not is_simple(url):
+        return None
+    status = http.status_code or 0
+    if status in REDIRECTS and http.get("Location") is None:
+        kind = OTHER
+    else:
+        kind = kind_of_status(status, (record.http_content_type or "")[:_LONGEST])
+    date = capture_date((headers.get(_DATE) or "")[:_LONGEST])
+    search = (headers.get(SEARCH) or "")[:_LONGEST]
+    return Capture(url, url, kind, date, search, offset=record.stream_pos)
+
+
+def _record(record: WarcRecord) -> Record | None:
+    """A record as FastWARC read it; None for one that tells nothing of a page."""
+    kind = record.record_type
+    if kind in (WarcRecordType.request, WarcRecordType.warcinfo):
+        return None
+    headers = {name.lower(): value for name, value in record.headers.items()}
+    if kind == WarcRecordType.unknown or "WARC-Target-URI" not in record.headers:
+        raise _OddRecordError
+    found = Record(record.stream_pos, 0, headers["warc-type"], headers)
+    if kind == WarcRecordType.metadata:
+        found.body = record.reader.read(_FIELDS)
+    if (http := record.http_headers) is not None:
+        found.status = http.status_code or 0
+        found.http = {name.lower(): value for name, value in http.items()}
+    return found
+
+
+# What a record is to the index.
+
+
+def capture_of(record: Record) -> Capture | None:
+    """What a record is to the index; None for one that tells nothing about a page."""
+    url = clean_target(record.headers.get("warc-target-uri", ""))
+    kind = _kind_of(record)
+    if kind is None or not url.lower().startswith(("http://", "https://")):
+        return None  # dns: and the like
+    try:
+        name = identity(url)
+        site_name(name)
+    except ValueError:
+        return None
+    date = capture_date(record.headers.get("warc-date", "")[:_LONGEST])
+    search = record.headers.get(SEARCH.lower(), "")[:_LONGEST]
+    refers = record.headers.get(_REFERS_TO_ID) or record.headers.get(_DIGEST) or ""
+    is_nameless = kind == ALIAS and not record.headers.get(_REFERS_TO)
+    return Capture(
+        url, name, kind, date, search, refers if is_nameless else "", record.offset, record.inner
+    )
+
+
+def clean_target(url: str) -> str:
+    """An address as it stands in a record: wget puts it into angle brackets."""
+    url = url.strip()
+    if url.startswith("<") and url.endswith(">"):
+        url = url[1:-1].strip()
+    return url.partition("#")[0]
+
+
+def _kind_of(record: Record) -> int | None:
+    mime = record.http.get("content-type", "")[:_LONGEST]
+    match record.kind:
+        case "response" | "revisit":
+            if record.kind == "revisit" and _is_of_another(record.status):
+                return ALIAS
+            if record.status in REDIRECTS and "location" not in record.http:
+                return OTHER
+            return kind_of_status(record.status or 0, mime)
+        case "resource":
+            told = record.headers.get("content-type", "").lower()
+            return PAGE if "html" in told or not told else OTHER
+        case "conversion":
+            return RENDERED if record.headers.get(_RENDERED) else None
+        case "metadata":
+            return OUTCOME if record.body.startswith(b"tplspider-outcome") else None
+    return None
+
+
+@lru_cache(1024)
+def kind_of_status(status: int, mime: str) -> int:
+    """The kind of an answer with that status and type."""
+    if 200 <= status < 300 and status not in (204, 205, 206):
+        # Those who do not know the type write something like "unk".
+        return PAGE if "/" not in mime or "html" in mime.lower() else OTHER
+    return REDIRECT if status in REDIRECTS else OTHER
+
+
+def _is_of_another(status: int | None) -> bool:
+    """Whether a revisit with that status has the body of another capture.
+
+    One that redirects, or was not found, says so itself: empty bodies are all alike.
+    """
+    return not status or status == 304 or 200 <= status < 300
+
+
+@lru_cache(1024)
+def capture_date(text: str) -> int:
+    """A date as a number that sorts like it; 0 for none.
+
+    >>> capture_date("2024-05-06T07:08:09Z"), capture_date("2024-05-06T07:08:09.123456Z")
+    (2024050607080900000, 2024050607080912345)
+    >>> capture_date("20240506070809"), capture_date("?"), capture_date("9999-12-31T23:59:59Z")
+    (2024050607080900000, 0, 0)
+    """
+    digits = text.translate(_NO_DIGITS)[:19]
+    date = int(digits.ljust(19, "0")) if digits.isascii() and digits.isdecimal() else 0
+    return date if date < 1 << 63 else 0  # SQLite has no numbers beyond
+
+
+# What a record gives to whoever asks for a page.
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A revisit: what was captured elsewhere. Each way to find it may be empty."""
+
+    url: str
+    date: int
+    record_id: str
+    digest: str
+
+
+def answer_of(record: Record, url: str, most: int = LARGEST) -> WebPage | NoPage | Reference:
+    """What a record gives to a search that asks for *url*."""
+    headers = record.headers
+    if record.kind == "metadata":
+        return _outcome(record.body)
+    if record.kind == "revisit" and _is_of_another(record.status):
+        date = capture_date(headers.get("warc-refers-to-date", "")[:_LONGEST])
+        names = headers.get(_REFERS_TO_ID, ""), headers.get(_DIGEST, "")
+        return Reference(clean_target(headers.get(_REFERS_TO, "")), date, *names)
+    if record.kind not in ("response", "revisit"):
+        given = headers.get("content-type", "")
+        return _page(url, 200, {"content-type": given} if given else {}, record.body, most)
+    if not record.status:
+        return NoPage(BAD_RESPONSE)
+    return _page(url, record.status, dict(record.http), record.body, most)
+
+
+def _outcome(body: bytes) -> NoPage:
+    fields: dict[str, str] = {}
+    for line in body[:_FIELDS].decode("utf-8", "replace").splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip().lower(), value.strip())
+    reason = fields.get("tplspider-outcome", "")
+    detail = "".join(each for each in fields.get("tplspider-detail", "") if each.isprintable())
+    return NoPage(reason if _REASON.fullmatch(reason) else BAD_RESPONSE, detail)
+
+
+def _page(
+    url: str, status: int, headers: dict[str, str], body: bytes, most: int
+) -> WebPage | NoPage:
+    transfer = headers.pop("transfer-encoding", "")
+    coding = headers.pop("content-encoding", "")
+    if len(body) > most:
+        return NoPage(TOO_LARGE)
+    if "chunked" in transfer.lower():
+        body = joined_chunks(body)
+    names = [name for part in coding.split(",") if (name := part.strip().lower())]
+    for name in reversed(names[-_MOST_LAYERS:]):
+        if name not in _CODINGS:  # as in a crawl, nobody knows what it is
+            headers["content-encoding"] = coding
+            break
+        if found := _CODINGS[name](body, most):
+            body = found
+        elif not is_text(body[:SNIFFED]):  # otherwise it was unpacked before
+            return NoPage(BAD_RESPONSE)
+        if len(body) > most:
+            return NoPage(TOO_LARGE)
+    return WebPage(url, body, status, headers)
+
+
+def joined_chunks(body: bytes) -> bytes:
+    """A chunked body in one piece; as it is if it is not chunked."""
+    place, pieces = 0, []
+    while chunk := _CHUNK.match(body, place):
+        size = int(chunk[1], 16)
+        place = chunk.end() + size
+        pieces.append(body[chunk.end() : place])
+        if not size or place >= len(body):  # the end, or cut off
+            return b"".join(pieces)
+        if not (end := _LINE_END.match(body, place)):
+            return body
+        place = end.end()
+    is_cut = len(body) - place < _OVERLAP and b"\n" not in body[place:]
+    return b"".join(pieces) if pieces and is_cut else body
+
+
+def _gunzip(body: bytes, most: int) -> bytes:
+    pieces, size, place = [], 0, 0
+    while body.startswith(_GZIP[:2], place) and size <= most:  # members, one after the other
+        piece, place = _inflated(body, 31, most - size, place)
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _deflate(body: bytes, most: int) -> bytes:
+    # As it should be, and as some servers do it. Almost anything can be the start of the latter.
+    if found := _inflated(body, zlib.MAX_WBITS, most)[0]:
+        return found
+    raw = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        found = raw.decompress(body, most + 1)
+    except zlib.error:
+        return b""
+    return found if raw.eof or len(found) > most else b""
+
+
+def _inflated(body: bytes, window: int, most: int, place: int = 0) -> tuple[bytes, int]:
+    """What is packed from a place on, and where it ends; of what is damaged, all before that."""
+    unpacker, pieces, size, step = zlib.decompressobj(window), [], 0, _LOOK
+    # In small steps at first: zlib copies what is behind its end, and there may be many members.
+    while place < len(body) and size <= most and not unpacker.eof:
+        before = unpacker.copy()
+        try:
+            pieces.append(unpacker.decompress(body[place : place + step], most + 1 - size))
+            place += step
+            step *= 2
+        except zlib.error:
+            if step == 1:
+                return b"".join(pieces), len(body)
+            unpacker, step = before, max(1, step >> 4)
+            continue
+        size += len(pieces[-1])
+    return b"".join(pieces), min(place, len(body)) - len(unpacker.unused_data)
+
+
+def _unbrotli(body: bytes, most: int) -> bytes:
+    unpacker, size = brotli.Decompressor(), 0
+    pieces: list[bytes] = []
+    try:
+        while not unpacker.is_finished() and size <= most:
+            given = b"" if pieces else body
+            pieces.append(unpacker.process(given, output_buffer_limit=_SEARCHED))
+            size += len(pieces[-1])
+            if not pieces[-1]:
+                return b""  # cut off, or something else
+    except brotli.error:
+        return b""
+    return b"".join(pieces)
+
+
+def _unzstd(body: bytes, most: int) -> bytes:
+    try:
+        return bytes(ZstdDecompressor().decompress(body, most + 1)) if body[:4] == _ZSTD else b""
+    except ZstdError:
+        return b""
+
+
+# Each gives b"" for what is not packed that way, and may give more than is allowed.
+_CODINGS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _deflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

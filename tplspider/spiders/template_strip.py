@@ -1,0 +1,427 @@
+"""The spider that loads nothing: it strips the pages of a folder, or of WARC files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import sys
+from collections import Counter, OrderedDict, deque
+from contextlib import closing, suppress
+from dataclasses import dataclass, fields
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from scrapy import Spider
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import CloseSpider
+
+from tplspider.arguments import Config, boolean, key_address, option, parsed, whole_number
+from tplspider.extraction import Extraction, ExtractionError
+from tplspider.feeds import FEED_SETTINGS
+from tplspider.hooks import before_closing
+from tplspider.items import PageTemplate, StrippedRow
+from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
+from tplspider.pools.pool import Pool, PooledPage, page_site
+from tplspider.pools.store import PoolFolder
+from tplspider.pools.strip_job import STRIP, SentPools
+from tplspider.profiles import apply_profile
+from tplspider.saved_pages import write_page
+from tplspider.search.answer import counted
+from tplspider.sources.file_addresses import assumed_scheme
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
+from tplspider.tracker import Counts, count_lost
+from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
+from tplspider.web.text import storable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from tplspider.sources.base import StoredPage, StoredPages
+    from tplspider.template.extract import PageSource
+
+logger = logging.getLogger(__name__)
+
+PAGE = "page"
+EMPTY = "empty"
+OUT_OF_MEMORY = "out-of-memory"
+# Somebody wanted these: the exit status says that they are missing.
+LOST = frozenset({UNREADABLE, TIMEOUT, OUT_OF_MEMORY, CRASHED, ERROR})
+COLUMNS = "url path outcome title main_text content_text evidence".split()
+ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files
+READ_FOR_POOL = 1000  # captures of a site: more are not read, however alike its pages are
+_AHEAD = 16  # pages in flight for each worker: rows wait for those before them ...
+_AHEAD_BYTES = 50_000_000  # ... and so do their texts
+_POOLS = 4  # of the sites met last: files come in the order of their paths
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+def _output_folder(value: object) -> str:
+    if (folder := Path(str(value))).exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError("expected a folder that is new or empty")
+    return str(value)
+
+
+def _base_url(value: object) -> str:
+    given = str(value)
+    url = key_address(given) if given else ""
+    if urlsplit(url).query or "#" in given:
+        raise ValueError("expected the address of a folder, without ? and #")
+    has_scheme = given[:8].lower().startswith(("http:", "https:"))
+    return url if has_scheme or not url else assumed_scheme(url)
+
+
+@dataclass(frozen=True)
+class StripArguments:
+    """The spider arguments (``-a NAME=VALUE``)."""
+
+    source: str = option("", str, "a folder of saved pages, or a WARC file")
+    base_url: str = option("", _base_url, "the address of the folder, if nothing tells it")
+    pool: str = option("", str, "a folder with pools of pages, which are used and kept")
+    index: str = option("", str, "of WARC files: where the index is, or is made")
+    workers: int = option(0, whole_number(1), "processes (default: one for each core)")
+    markdown: bool = option(0, boolean, "whether rows have main_markdown")
+    html: bool = option(0, boolean, "whether rows have main_html")
+    pages: str = option("", _output_folder, "a folder for a file of Markdown for each page")
+    paths: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Check arguments; ValueError if something is wrong. A command passes ``_sources``."""
+        values = {name: value for name, value in given.items() if not name.startswith("_")}
+        if unknown := values.keys() - {each.name for each in fields(cls)}:
+            raise ValueError(f"unknown argument {min(unknown)!r}")
+        paths = given.get("_sources") or filter(None, [values.get("source")])
+        found = cls(**parsed(cls, values), paths=tuple(map(Path, paths)))
+        if len(found.paths) != 1 and not found.are_archives:
+            raise ValueError(f"give one folder, or WARC files ({', '.join(ENDINGS)})")
+        try:
+            for path in found.paths:
+                path.open("rb").close() if found.are_archives else os.scandir(path).close()
+        except OSError as error:
+            raise ValueError(f"{str(error.filename)!r}: {error.strerror}") from None
+        if found.are_archives and find_spec("fastwarc") is None:
+            raise ValueError("WARC files need more: pip install 'tplspider[archive]'")
+        if found.base_url and found.are_archives:
+            raise ValueError("base_url is for a folder: records of WARC files have addresses")
+        if found.index and not found.are_archives:
+            raise ValueError("index is for WARC files")
+        if found.pool:
+            PoolFolder(found.pool)
+        return found
+
+    @property
+    def are_archives(self) -> bool:
+        """Whether the paths are those of WARC files, by their names."""
+        return bool(self.paths) and all(
+            path.name.lower().endswith(ENDINGS) and not path.is_dir() for path in self.paths
+        )
+
+    def columns(self) -> list[str]:
+        """The columns of rows."""
+        has_markdown = self.markdown or bool(self.pages)
+        more = {"main_markdown": has_markdown, "main_html": self.html, "offset": self.are_archives}
+        return [*COLUMNS, *(name for name, is_wanted in more.items() if is_wanted)]
+
+
+def read_page(stored: StoredPage) -> tuple[str, PooledPage | None, str]:
+    """The address of what is stored, its page, and the outcome, which says why there is none."""
+    found = stored.read()
+    if isinstance(found, NoPage):
+        return stored.url, None, found.reason
+    if fault := page_fault(found):
+        unreadable = UNREADABLE if found.body else EMPTY
+        return found.url, None, unreadable if fault == BAD_RESPONSE else fault
+    return found.url, PooledPage.of(found.url, found.text), PAGE
+
+
+def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str, Any]]:
+    """The feeds of rows; ValueError if one cannot be written."""
+    feeds = {}
+    for label, uri, options in feeds_of_settings(settings, StrippedRow):
+        if path := local_path(uri):
+            try_to_open(label, path)
+        chosen = settings.getlist("FEED_EXPORT_FIELDS")
+        feeds[uri] = {"fields": chosen or columns, "store_empty": True, **options}
+    return feeds
+
+
+@dataclass(slots=True)
+class _Row:
+    """What is known of a row on its way; a task makes the template of its page."""
+
+    stored: Any
+    url: str
+    page: PooledPage | None
+    outcome: str
+    task: asyncio.Task[PageTemplate] | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.task is None or self.task.done()
+
+
+class _Worker(Extraction):
+    """A process, and what it was sent of the pools of sites."""
+
+    def __init__(self, config: Config, wanted: frozenset[str]) -> None:
+        seconds, megabytes = config.extract_seconds, config.extract_mb
+        super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
+        self.waiting = 0
+        self._sent = SentPools(wanted)
+
+    async def strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
+        """The page without its template; raises ExtractionError."""
+        site = page_site(page.url)
+        self.waiting += 1
+        try:
+            for _ in range(2):  # a process that was started anew has no pools
+                job: Any
+                job, added = self._sent.job(site, page, pool)
+                if found := await self.extract(job, cast("list[PageSource]", added)):
+                    return found
+                self._sent.forget(site)
+            raise ExtractionError("the worker does not keep the pool of its site")
+        finally:
+            self.waiting -= 1
+
+
+class TemplateStripSpider(Spider):
+    """Strips the pages of a folder, or of WARC files: a row for each file, or page.
+
+    Rows come in order, from :meth:`start`: nothing is requested.
+    """
+
+    name = "template_strip"
+    is_list = True
+    config: Config
+    columns: list[str]
+    feeds: dict[str, dict[str, Any]]
+    line_count: int | None = None  # of rows, once it is known
+
+    def __init__(self, name: str | None = None, **kwargs: Any) -> None:
+        self.arguments = StripArguments.of(kwargs)
+        super().__init__(name, source=self.arguments.source)
+        self.counts = Counts()
+        self.outcomes: Counter[str] = Counter()
+        self.phase, self.done = "listed", 0  # for the progress
+        self._is_closing = False
+        self._workers: list[_Worker] = []
+        self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
+        pool = self.arguments.pool
+        self._store = PoolFolder(pool) if pool else None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        settings = crawler.settings
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        settings.set("TPLSPIDER_EXTRACT_WORKERS", cores, priority="default")
+        spider.config = Config.of(settings)
+        spider.columns = spider.arguments.columns()
+        spider.feeds = plan_feeds(settings, spider.columns)
+        settings.set("FEEDS", spider.feeds, priority=PRIORITY)
+        connect = crawler.signals.connect
+        connect(spider.spider_opened, signal=scrapy_signals.spider_opened)
+        for signal in (scrapy_signals.item_dropped, scrapy_signals.item_error):
+            connect(spider.item_lost, signal=signal)
+        return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        apply_profile(settings)
+        for name, classes in FEED_SETTINGS.items():
+            settings.set(name, {**classes, **settings.getdict(name)}, priority="spider")
+        extensions = {"tplspider.log_sanitizer.LogSanitizer": -1}
+        extensions["tplspider.progress.PageProgress"] = 500
+        given = settings.getdict("EXTENSIONS")
+        settings.set("EXTENSIONS", {**extensions, **given}, priority="spider")
+
+    @classmethod
+    def check(cls, given: dict[str, Any], settings: BaseSettings) -> None:
+        """Raise ValueError if a run with these arguments cannot begin."""
+        settings = settings.copy()
+        apply_profile(settings)
+        Config.of(settings)
+        arguments = StripArguments.of(given)
+        if not plan_feeds(settings, arguments.columns()) and not arguments.pages:
+            raise ValueError("give -O FILE for the rows, or -O FOLDER/ with --markdown")
+        if arguments.markdown or arguments.pages:
+            from tplspider.template.markdown import check_markdown  # imported lazily: optional
+
+            check_markdown()
+        folder = arguments.paths[0]
+        if not arguments.are_archives and not any(files for _, _, files in os.walk(folder)):
+            raise ValueError(f"{str(folder)!r}: there is no file in it")
+
+    async def start(self) -> AsyncIterator[Any]:
+        try:
+            storage = await self._open()
+            with closing(storage):
+                self.line_count, self.phase = storage.count_pages(), "stripped"
+                async for row in self._rows(storage):
+                    if self._is_closing:
+                        return
+                    yield row
+                    self.done += 1
+                    if self.crawler.stats.get_value("tplspider/lost_files"):
+                        raise CloseSpider("output_lost")
+        except (ValueError, OSError) as error:  # the index, or the folder
+            logger.error("%s", error)  # noqa: TRY400 - it says it all
+            count_lost(self.crawler)
+            return
+        self.counts.is_finished = True
+
+    def summary(self) -> str:
+        """How many files became what."""
+        in_order = sorted(self.outcomes.items(), key=lambda each: (-each[1], each[0]))
+        found = [f"{count} {'stripped' if name == PAGE else name}" for name, count in in_order]
+        whole = counted(self.line_count or 0, "page" if self.arguments.are_archives else "file")
+        early = "" if self.counts.is_finished else f"ended early: {self.done} of "
+        return f"{early}{whole}: {', '.join(found) or 'none'}"
+
+    async def _open(self) -> StoredPages:
+        arguments = self.arguments
+        if not arguments.are_archives:
+            folder = partial(SavedFolder, without=self._inodes())
+            return await asyncio.to_thread(folder, arguments.paths[0], arguments.base_url)
+        from tplspider.sources.archive import open_archive  # imported lazily: an extra
+
+        archive = await asyncio.to_thread(open_archive, arguments.paths, arguments.index or None)
+        for path, file in archive.files.items():
+            for fault, count in file.faults.items():
+                logger.warning("%s: %s (%d)", path, fault, count)
+            if not file.records:
+                logger.error("%s: there is no page in it", path)
+                count_lost(self.crawler)
+        return archive.open()
+
+    async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
+        wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
+        count = self.arguments.workers or self.config.extract_workers
+        self._workers = [_Worker(self.config, wanted) for _ in range(count)]
+        waiting: deque[_Row] = deque()
+        size = 0
+        try:
+            every = storage.files() if isinstance(storage, SavedFolder) else storage.pages()
+            for stored in every:
+                row = _Row(stored, *read_page(stored))
+                if row.page:
+                    size += row.page.size
+                    pool = await self._pool(storage, stored.site)
+                    worker = min(self._workers, key=lambda each: each.waiting)
+                    row.task = asyncio.create_task(worker.strip(row.page, pool))
+                waiting.append(row)
+                while waiting and (
+                    waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES
+                ):
+                    first = waiting.popleft()
+                    size -= first.page.size if first.page else 0
+                    yield await self._finished(first)
+                await asyncio.sleep(0)  # the workers have their turn
+            while waiting:
+                yield await self._finished(waiting.popleft())
+        finally:
+            for row in waiting:
+                if row.task:
+                    row.task.cancel()
+
+    async def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
+        """The pool of a site, as of all its pages."""
+        if site not in self._pools:
+            store = self._store if site else None
+            pool, changed = Pool(store.load(site) if store else ()), False
+            for number, stored in enumerate(storage.pages(site)):
+                _, page, _ = read_page(stored)
+                if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
+                    break
+                changed |= page is not None and pool.add(page)
+                await asyncio.sleep(0)
+            if store and changed:
+                store.save(site, pool.pages)
+            self._pools[site] = pool.pages
+        self._pools.move_to_end(site)
+        while len(self._pools) > _POOLS:
+            self._pools.popitem(last=False)
+        return self._pools[site]
+
+    async def _finished(self, row: _Row) -> StrippedRow:
+        """A row for a feed; if it is no page, its texts are empty and its evidence is None."""
+        stored, outcome, found = row.stored, row.outcome, None
+        is_archived = "offset" in self.columns
+        path = shown_path(os.fsencode(stored.file.name) if is_archived else stored.path)
+        try:
+            found = await row.task if row.task else None
+        except ExtractionError as error:
+            outcome = error.outcome
+            logger.error("%s: %s", row.url if is_archived else path, error)  # noqa: TRY400
+        self.outcomes[outcome] += 1
+        self.counts.answered += 1
+        self.crawler.stats.inc_value(f"tplspider/outcome/{outcome}")
+        if outcome in LOST:
+            count_lost(self.crawler)
+        item = StrippedRow(url=row.url, path=path, outcome=outcome)
+        for name in self.columns[len(item) :]:
+            value = getattr(found, name, None if name == "evidence" else "")
+            item[name] = storable(value) if isinstance(value, str) else value
+        if is_archived:
+            item["offset"] = stored.offset
+        if found and self.arguments.pages:
+            try:
+                write_page(Path(self.arguments.pages), item)
+            except OSError as error:
+                logger.error("The page %s cannot be written: %s", row.url, error.strerror)  # noqa: TRY400
+                count_lost(self.crawler)
+                raise CloseSpider("output_lost") from None
+        return item
+
+    def _inodes(self) -> set[tuple[int, int]]:
+        """What has no row, should it be in the folder: all that is written meanwhile."""
+        arguments, found = self.arguments, set()
+        paths = [path for feed in self.feeds if (path := local_path(feed))]
+        paths += [Path(name) for name in (arguments.pool, arguments.pages) if name]
+        for path in paths:
+            with suppress(OSError):
+                status = path.stat()
+                found.add((status.st_dev, status.st_ino))
+        with suppress(OSError, ValueError, AttributeError):  # closed, or not a file of the system
+            status = os.fstat(sys.stdout.fileno())
+            found.add((status.st_dev, status.st_ino))
+        return found
+
+    def spider_opened(self) -> None:
+        before_closing(self.crawler, self._let_items_out)
+
+    async def _let_items_out(self, reason: str) -> None:
+        """Wait for the items in the pipelines: Scrapy would wait for ever for those of start()."""
+        self._is_closing = True
+        scraper = self.crawler.engine.scraper
+        while scraper.slot and scraper.slot.itemproc_size:  # noqa: ASYNC110 - there is no signal
+            await asyncio.sleep(0.01)
+
+    def item_lost(self, item: Any) -> None:
+        count_lost(self.crawler)
+
+    async def closed(self, reason: str) -> None:
+        await asyncio.gather(*(worker.close() for worker in self._workers))
+
+
+def shown_path(path: bytes) -> str:
+    r"""A path as text; what is not text, or would steer a terminal, is spelled out.
+
+    >>> shown_path(b"caf\xe9/a\n.html")
+    'caf\\xe9/a\\x0a.html'
+    """
+    # So that no two paths are shown alike.
+    text = path.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
+    return storable(_CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text))
