@@ -111,7 +111,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 def test_formats(tmp_path: Path) -> None:
     folder = mixed_folder(tmp_path / "mirror")
-    (folder / "=cmd.html").write_text("<title>+1</title><p>@SUM(1)")
+    (folder / "=cmd.html").write_text("<title>+1+1</title><p>@SUM(1)")
     names = ("out.jl", "out.json", "out.csv", "sub/out.xml")
     outputs = [word for name in names for word in ("-O", tmp_path / name)]
     assert strip(folder, *outputs, "--html").code == 0
@@ -122,7 +122,7 @@ def test_formats(tmp_path: Path) -> None:
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
         cells = [*csv.DictReader(file)]
     assert [cell["url"] for cell in cells] == [row["url"] for row in rows]
-    assert (cells[0]["path"], cells[0]["title"]) == ("'=cmd.html", "'+1")
+    assert (cells[0]["path"], cells[0]["title"]) == ("'=cmd.html", "'+1+1")
     assert cells[0]["main_text"] == "'@SUM(1)"
     assert [cell["evidence"] for cell in cells] == [
         "" if row["evidence"] is None else str(row["evidence"]) for row in rows
@@ -340,7 +340,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
+def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
     folder, out = save_site(tmp_path / "site", 1500), tmp_path / "rows.jl"
     command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
@@ -355,8 +355,9 @@ def test_a_worker_that_dies_costs_one_page(tmp_path: Path) -> None:
         said = process.communicate(timeout=60)[1]
     rows = read(out)
     lost = [row["path"] for row in rows if row["outcome"] == "crashed"]
-    assert (process.returncode, len(rows), len(lost)) == (1, 1500, 1)
-    assert lost[0] in said
+    # None if the worker had not begun with one when it was stopped.
+    assert (process.returncode, len(rows)) == (len(lost), 1500)
+    assert all(path in said for path in lost)
     assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 
 
