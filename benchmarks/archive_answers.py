@@ -3,7 +3,7 @@
     python -m benchmarks.archive_answers CORPUS [--keep DIR] [--files 8]
 
 CORPUS has websites that somebody saved, and their key pages in a table (sites.tsv, see
-:mod:`tplspider.evaluation.unlabelled_site`). They are written as WARC files with redirects, pages
+:mod:`benchmarks.evaluation.sites`). They are written as WARC files with redirects, pages
 that are not there, and revisits. Every key page is searched in both, by each strategy; members,
 loads, and the texts of all pages that were loaded must be the same. Differences are printed, and
 the exit status is 1 if there are any. ``--keep`` is a new folder for the files, a manifest of them,
@@ -19,15 +19,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from benchmarks.evaluation.sites import unlabelled_sites
 from tests.support.warc_files import SiteRecords, packed
-from tplspider.evaluation.unlabelled_site import unlabelled_sites
 from tplspider.search.session import SearchOptions, SearchSession
 from tplspider.sources.archive import open_archive
 from tplspider.sources.base import drive, limits_of
 from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
-    from tplspider.evaluation.unlabelled_site import UnlabelledSite
+    from benchmarks.evaluation.sites import UnlabelledSite
     from tplspider.sources.base import SiteSource
 
 STRATEGIES = ("paper", "guided")

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
+from benchmarks.evaluation.sites import labelled_sites
 from tplspider import (
     Page,
     SearchOptions,
@@ -25,7 +26,6 @@ from tplspider import (
     read_page,
     search_pages,
 )
-from tplspider.evaluation.labelled_site import labelled_sites
 from tplspider.search.session import STRATEGIES
 from tplspider.sources.base import load_once
 from tplspider.web.page import page_fault

@@ -19,11 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from benchmarks.evaluation.measure import Plan, measure
+from benchmarks.evaluation.scores import mean
 from tests.support.crawls import run_scrapy
 from tplspider.demo.server import SiteServer
-from tplspider.evaluation.measure import measure
-from tplspider.evaluation.plan import Plan
-from tplspider.evaluation.scores import mean
 from tplspider.search import guided
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import search_pages
@@ -77,7 +76,7 @@ def without(names: Sequence[str]) -> Iterator[None]:
 
 def on_corpus(corpus: Path, strategy: str, sizes: tuple[int, ...]) -> str:
     """Mean loads and F1 for each size, as cells of a table."""
-    results = measure(Plan(corpus, sizes, (strategy,), (), 100), {}).results
+    results, _ = measure(Plan(corpus, sizes, (strategy,), (), 100), {})
     cells = []
     for size in sizes:
         of_size = [result for result in results if result.size == size]

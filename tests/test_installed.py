@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import tplspider
-from tests.support.crawls import PROJECT, SITES
+from tests.support.crawls import PROJECT
 from tests.support.other_project import Project, build, make_project, readme_lines
 from tests.support.requirement_lists import extras, listed
 from tests.support.saved_folders import own_text, save_site
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.crawl  # processes of their own
 
 LOOPBACK = {"HTTPPROXY_ENABLED": "False", "DOWNLOAD_DELAY": "0"}
-NAMES = ("archive", "demo", "report", "strip", "table1", "text", "ui")  # by entry points
+NAMES = ("archive", "demo", "report", "shard", "strip", "text", "ui")  # by entry points
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -225,14 +225,6 @@ def test_the_page_anywhere(project: Project, nowhere: Project, serve: Serve, pla
     assert not (where.folder / "precious.json").exists()
 
 
-def test_table_1_outside_of_projects(nowhere: Project) -> None:
-    done = nowhere.run("table1", settings={})
-    assert done.code == 2
-    assert "--corpus" in done.log.splitlines()[-1]
-    done = nowhere.run("table1", "--corpus", str(SITES), "--extractors", "none", settings={})
-    assert "Traceback" not in done.log
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -284,7 +276,6 @@ def test_what_the_wheel_asks_for(made: Path) -> None:
         "browser",
         "deploy",
         "dev",
-        "eval",
         "main",
         "markdown",
         "spark",

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tplspider.evaluation.labelled_site import CorpusError, LabelError, LabelledSite, labelled_sites
-from tplspider.evaluation.labels import number_elements, read_labels, without_labels
+from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
+from benchmarks.evaluation.sites import (
+    CorpusError,
+    LabelError,
+    LabelledSite,
+    labelled_sites,
+)
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html

@@ -4,10 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tplspider.evaluation.counted_lines import text_of_few_pages
-from tplspider.evaluation.crawl_order import breadth_first
-from tplspider.evaluation.key_page import KeyPage
-from tplspider.evaluation.page_choice import POOLS, Request, by_pool
+from benchmarks.evaluation.choices import (
+    POOLS,
+    KeyPage,
+    Request,
+    breadth_first,
+    by_pool,
+    text_of_few_pages,
+)
 from tplspider.sources.base import load_page
 from tplspider.sources.folder import FolderSite
 from tplspider.web.page import WebPage

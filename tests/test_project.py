@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-from tplspider.commands import archive, demo, report, strip, table1, text, ui
+from tplspider.commands import archive, demo, report, shard, strip, text, ui
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [archive, demo, report, strip, table1, text, ui],
+    [archive, demo, report, shard, strip, text, ui],
     ids=lambda module: module.__name__,
 )
 def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_help_is_as_we_wrote_it(command: ModuleType, monkeypatch: pytest.MonkeyP
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, table1, text, ui;"
+        "from tplspider.commands import crawl, demo, report, shard, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

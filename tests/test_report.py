@@ -193,7 +193,7 @@ def test_the_policy_names_what_is_in_the_page() -> None:
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     documents = [root, *(tree(page) for page in root.xpath("//iframe/@srcdoc"))]
-    assert len(documents) == 3
+    assert len(documents) == 2
     for document in documents:
         for element in document.xpath("//style | //script"):
             digest = b64encode(sha256((element.text or "").encode()).digest()).decode()
@@ -208,9 +208,8 @@ def test_a_template() -> None:
     assert not root.xpath("//iframe")
     cleaned = clean_page("<p>menu<p>own", "http://x/", not_template=["/html/body/p[2]"])
     root = page_of(SMALL, template(key_html=cleaned))
-    whole, grey = root.xpath("//iframe/@srcdoc")
-    assert "[data-own]" in grey
-    assert "own" in visible_text(tree(whole))
+    (shown,) = root.xpath("//iframe/@srcdoc")
+    assert "own" in visible_text(tree(shown))
     nothing = template(key_html=cleaned, evidence=0, template_share=0.0)
     root = page_of(SMALL, nothing)
     assert len(root.xpath("//iframe")) == 1
@@ -303,32 +302,30 @@ def test_summaries_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "fault"),
+    ("name", "data"),
     [
-        ("a.json", b'[{"key_url": "http://x/", ', "cut, or not JSON"),
-        ("a.jl", b'{"key_url": 1}\n{"key_u', "cut, or not JSON"),
-        ("a.json.gz", gzip.compress(b"[" + b" " * 9999 + b"]")[:20], "cut, or not compressed"),
-        ("a.jl.gz", b"not gzip", "cut, or not compressed"),
-        ("a.csv", b'key_url,loads\n"http://x', "cut, or not CSV"),
-        ("a.csv", b"key_url,loads\nhttp://x/\n", "cut, or not CSV"),
-        ("a.csv", b"key_url,loads\nhttp://x/,many\n", "loads is not a number"),
-        ("a.csv", b"key_url,loads\nhttp://x/,1", "its last line has no end"),
-        ("a.csv", b"key_url,loads\nhttp://x/,1_0\n", "loads is not a number"),
-        ("a.csv", "key_url,loads\nhttp://x/,\u0661\n".encode(), "loads is not a number"),
-        ("a.json", b'[{"similarity": NaN}]', "not JSON"),
-        ("a.json", b'[{"line": ' + b"9" * 5000 + b"}]", "not JSON"),
-        ("a.json", b"[1, 2]", "something else than objects"),
-        ("a.json", b"\xff\xfe[", "not UTF-8"),
-        ("a.xml", b"<items/>", "expected a file .json"),
-        ("a.json", b"[" * 200_000, "nested too deeply"),
+        ("a.json", b'[{"key_url": "http://x/", '),
+        ("a.jl", b'{"key_url": 1}\n{"key_u'),
+        ("a.json.gz", gzip.compress(b"[" + b" " * 9999 + b"]")[:20]),
+        ("a.jl.gz", b"not gzip"),
+        ("a.csv", b'key_url,loads\n"http://x'),
+        ("a.csv", b"key_url,loads\nhttp://x/\n"),
+        ("a.csv", b"key_url,loads\nhttp://x/,many\n"),
+        ("a.csv", b"key_url,loads\nhttp://x/,1"),
+        ("a.csv", "key_url,loads\nhttp://x/,\u0661\n".encode()),
+        ("a.json", b'[{"similarity": NaN}]'),
+        ("a.json", b'[{"line": ' + b"9" * 5000 + b"}]"),
+        ("a.json", b"[1, 2]"),
+        ("a.json", b"\xff\xfe["),
+        ("a.xml", b"<items/>"),
+        ("a.json", b"[" * 200_000),
     ],
-    ids=range(16),
+    ids=range(15),
 )
-def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, fault: str) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(ValueError, match=fault) as caught:
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / name))) as caught:
         [*read_summaries([tmp_path / name])]
-    assert str(tmp_path / name) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -393,8 +390,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert "status 404" in (tmp_path / "new" / "a.html").read_text("utf-8")
     faults = {
         ("two.json", "-O", out): "there are 2 searches: choose one by --search ID",
-        ("cut.json", "-O", out): "cut, or not JSON",
-        ("old.json", "-O", out): "row 1 is not of this version: the summary lacks requested_size",
+        ("cut.json", "-O", out): "cut or malformed",
+        ("old.json", "-O", out): "the summary lacks requested_size",
         ("none.json", "-O", out): "none.json: No such file",
         ("one.jl",): "give a summary file and -O FILE.html",
         ("one.jl", "-O", out, "--search", "b" * 16): "there is no search",

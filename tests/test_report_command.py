@@ -74,12 +74,12 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     out = ("-O", tmp_path / "new")
     faults = [
         ((good, "-O", tmp_path / "theirs"), "there are other files in this folder ('index.html')"),
-        ((good, *out, "--template", tmp_path / "list.jl"), "list.jl: row 1 is not of this version"),
-        ((many, *out, "--template", tmp_path / "second.jl"), "second.jl: row 2 is not of this"),
-        ((good, *out, "--template", tmp_path / "share.jl"), "share.jl: row 1 is not of this"),
-        ((good, *out, "--template", good), "these are summaries, not templates"),
-        ((tmp_path / "candidates.jl", *out), "these are candidates, not summaries: give the file"),
-        ((tmp_path / "second.jl", *out), "these are templates, not summaries"),
+        ((good, *out, "--template", tmp_path / "list.jl"), "list.jl: row 1 is another kind"),
+        ((many, *out, "--template", tmp_path / "second.jl"), "second.jl: row 2 is another kind"),
+        ((good, *out, "--template", tmp_path / "share.jl"), "share.jl: row 1 is another kind"),
+        ((good, *out, "--template", good), "s.jl: row 1 is another kind"),
+        ((tmp_path / "candidates.jl", *out), "candidates.jl: row 1 is another kind"),
+        ((tmp_path / "second.jl", *out), "second.jl: row 1 is another kind"),
         ((tmp_path / "line.jl", *out), "line of the summary is not the number of a line"),
         ((good, "-O", tmp_path / "pipe.html"), "it is not a plain file"),
         ((good, "-O", tmp_path / "null.html"), "it is not a plain file"),

@@ -89,7 +89,7 @@ def test_with_a_text(
     assert "alert" not in template["key_html"]
     report = tree_of(tmp_path / "r.html")
     assert CONTENT[""] in report.text_content()
-    assert len(report.xpath("//iframe")) == 2
+    assert len(report.xpath("//iframe")) == 1
     # What is made of the feeds afterwards is the same.
     again = tmp_path / "again.html"
     feeds = (str(tmp_path / "summary.json"), f"--template={file}")
@@ -130,7 +130,7 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
             if row["key_outcome"] == "ok":
                 report = tree_of(tmp_path / "reports" / f"{row['search_id']}.html")
                 assert row["key_url"] in report.text_content()
-                assert len(report.xpath("//iframe")) == 2  # also where a line asked once more
+                assert len(report.xpath("//iframe")) == 1  # also where a line asked once more
 
 
 def test_what_is_in_the_folder_stays(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
@@ -353,4 +353,4 @@ def test_the_text_and_its_report(tmp_path: Path, serve: Callable[..., FixtureSer
     done = run_scrapy("text", f"{server.url}/", f"--report={tmp_path / 'r.html'}", folder=tmp_path)
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n"), done.log
     tree = tree_of(tmp_path / "r.html")
-    assert len(tree.xpath("//iframe")) == 2
+    assert len(tree.xpath("//iframe")) == 1

@@ -54,7 +54,7 @@ def test_the_report_of_the_demo(browser: Firefox, tmp_path: Path) -> None:
     assert browser.evaluate("document.querySelectorAll('#links tbody tr').length") == len(
         found["explored"]
     )
-    assert browser.evaluate("frames.length") == 2
+    assert browser.evaluate("frames.length") == 1
     # Its script works here, too.
     browser.evaluate("document.querySelector('#links th button').click()")
     browser.evaluate("document.querySelector('#links th button').click()")

@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import Crawl, run_scrapy
-from tplspider.evaluation.labelled_site import CorpusError
-from tplspider.evaluation.measure import TEXTS
-from tplspider.evaluation.silver import (
+from benchmarks.evaluation.measure import TEXTS
+from benchmarks.evaluation.silver import (
     BOILERPLATE,
     MOST_PAGES,
     OWN,
     UNCLEAR,
+    Line,
     SitePage,
     label_lines,
+    lines_of,
     pages_beside,
+    score_text,
+    shares_kept,
 )
-from tplspider.evaluation.silver_lines import Line, lines_of
-from tplspider.evaluation.silver_score import score_text, shares_kept
-from tplspider.evaluation.unlabelled_site import MirroredSite, unlabelled_sites
+from benchmarks.evaluation.sites import CorpusError, MirroredSite, unlabelled_sites
+from tests.support.evaluation import run_table1
 from tplspider.sources.base import load_page
 from tplspider.web.page import NoPage, Redirect, WebPage
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.support.crawls import Crawl
 
 PAGE = """<html><head><title>Not a line</title></head><body>
 <ul><li><a href=/6.html>Home of the choir</a></li><li><a href=/7.html>News of the week</a></li></ul>
@@ -193,7 +196,7 @@ def write_corpus(folder: Path, table: str = "site\tkey_pages\nchoir\t0.html,1.ht
 
 def judge(corpus: Path, *options: str) -> Crawl:
     files = [f"--csv={corpus.parent / 'means.csv'}", f"--per-site={corpus.parent / 'pages.csv'}"]
-    return run_scrapy("table1", f"--silver={corpus}", *files, *options, folder=corpus.parent)
+    return run_table1(f"--silver={corpus}", *files, *options, folder=corpus.parent)
 
 
 def rows(file: Path) -> list[dict[str, str]]:

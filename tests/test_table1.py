@@ -1,20 +1,21 @@
-"""``scrapy table1`` on corpora whose figures can be worked out by hand."""
+"""``python -m benchmarks.table1`` on corpora whose figures can be worked out by hand."""
 
 from __future__ import annotations
 
 import csv
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import PROJECT, Crawl, run_scrapy
-from tplspider.evaluation.labelled_site import CorpusError, labelled_sites
-from tplspider.evaluation.page_choice import CHOICES, POOLS
-from tplspider.evaluation.text_extractors import EXTRACTORS
+from benchmarks.evaluation.choices import CHOICES, POOLS
+from benchmarks.evaluation.extractors import EXTRACTORS
+from benchmarks.evaluation.measure import Plan, measure, measure_texts
+from benchmarks.evaluation.sites import CorpusError, labelled_sites
+from benchmarks.table1 import main
+from tests.support.crawls import PROJECT, Crawl
+from tests.support.evaluation import run_table1
 from tplspider.search.session import STRATEGIES
 
 # Table 1 of the paper, copied from it: recall, precision, F1 and loads for n from 1 to 8.
@@ -54,7 +55,7 @@ def write_site(folder: Path, *, key: str = KEY, label: str = "", main: str = "")
 
 def table1(corpus: Path, *options: str) -> Crawl:
     files = [f"--csv={corpus.parent / 'means.csv'}", f"--per-site={corpus.parent / 'sites.csv'}"]
-    return run_scrapy("table1", f"--corpus={corpus}", *files, *options, folder=corpus.parent)
+    return run_table1(f"--corpus={corpus}", *files, *options, folder=corpus.parent)
 
 
 def rows(file: Path, header: list[str]) -> list[dict[str, str]]:
@@ -74,6 +75,27 @@ def texts(done: Crawl) -> dict[str, list[str]]:
     table = done.stdout.partition("The main text of the key page")[2]
     rows = (line.split("  ") for line in table.splitlines() if line[:1].isalpha())
     return {row[0]: " ".join(row[1:]).split() for row in rows}
+
+
+def test_an_index_that_is_linked_as_its_folder(tmp_path: Path) -> None:
+    """A key page ``x/index.html`` is the page ``x/`` of its site, for searches and pools."""
+    write_site(tmp_path / "one")
+    (tmp_path / "one" / "x").mkdir()
+    html = (tmp_path / "one" / "key.html").read_text().replace("/key.html", "/x/")
+    (tmp_path / "one" / "x" / "index.html").write_text(html)
+    for name in "abc":
+        file = tmp_path / "one" / f"{name}.html"
+        file.write_text(file.read_text().replace("/key.html", "/x/"))
+    (tmp_path / "one" / "key.html").unlink()
+    (tmp_path / "sites.tsv").write_text(
+        "site\tkey_path\tkey_pages\none\tx/index.html\tx/index.html\n"
+    )
+    plan = Plan(tmp_path, (3,), (*STRATEGIES, *POOLS), (), 100)
+    for result in measure(plan, {})[0]:
+        assert (result.score.recall, result.choice.found) == (1, 3), result.strategy
+        assert result.choice.loads == (1 if result.strategy in POOLS else 4)  # /x/ is not loaded
+    results = measure_texts(plan, {})
+    assert {result.text.whose.partition(":")[0] for result in results} == {*plan.strategies}
 
 
 @pytest.fixture
@@ -283,49 +305,6 @@ def test_a_file_that_cannot_be_read_is_a_line_too(corpus: Path, table: str) -> N
     ]
 
 
-@pytest.mark.crawl
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc")
-def test_a_file_that_only_our_text_needs_cannot_be_read(tmp_path: Path) -> None:
-    # The first links of the key page can be read: it is the search for our text that goes on.
-    site = tmp_path / "corpus" / "one"
-    write_site(site, main=" class=TECO_mainContent")
-    key = (site / "key.html").read_text()
-    links = "<a href=/below/1.html>1</a> <a href=/below/2.html>2</a>"
-    (site / "key.html").write_text(key.replace("<body>", f"<body>{links}"))
-    (site / "below").mkdir()
-    for name in ("1", "2"):
-        page = PAGE.format(name=name, label="", main="", content=f"<i>{name}</i>")
-        (site / "below" / f"{name}.html").write_text(page)
-    unreadable(site / "a.html")
-    (tmp_path / "corpus" / "sites.tsv").write_text("site\tkey_path\none\tkey.html\n")
-    done = table1(tmp_path / "corpus", "--strategies=document-order", "--sizes=2")
-    assert done.code == 0
-    why = f"{site / 'a.html'} cannot be read (Input/output error)"
-    assert done.log.splitlines()[0] == f"one: paper failed ({why}). It counts as 0."
-    assert texts(done)["paper: content_text"] == ["1", "0.00", "0.00", "0.00"]
-    assert texts(done)["paper: main_text"] == ["1", "0.00", "0.00", "0.00"]
-    assert means(done)["document-order", "2"][-2] == "1"
-
-
-@pytest.mark.crawl
-def test_long_fields_in_the_table_of_sites(corpus: Path) -> None:
-    long = "x" * 200_000
-    (corpus / "sites.tsv").write_text(
-        f"note\tsite\tkey_path\n{long}\tone\t/key.html\n\t{long}\t/key.html\n"
-        f"\ttwo\t/{long}\nand no more fields\n\ttwo\n"
-    )
-    done = table1(corpus, "--strategies=paper", "--extractors=none")
-    assert done.code == 0
-    lines = done.log.splitlines()
-    assert lines[0] == f"{long[:80]}...: there is no such folder. It counts as 0."
-    assert lines[1].startswith("two: its key page http://two/xxxxx")
-    assert lines[1].endswith("xxx.... It counts as 0.")
-    assert max(map(len, lines)) < 500
-    assert len(lines) == 2
-    shares = [row["recall"] for row in rows(corpus.parent / "sites.csv", [])]
-    assert [float(share) for share in shares] == [1, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -365,64 +344,32 @@ def test_texts(corpus: Path) -> None:
     assert "main text" not in table1(corpus, "--extractors=none").stdout
 
 
-@pytest.mark.crawl
 @pytest.mark.parametrize(
-    ("options", "line"),
+    "options",
     [
-        pytest.param(
-            ["--sizes=0"],
-            "--sizes 0: expected numbers from 1 on, like 3, 1-8 or 1,3,5",
-            marks=pytest.mark.quick,
-        ),
-        (["--sizes=8-1"], "--sizes 8-1: expected numbers"),
-        (["--sizes=three"], "--sizes three: expected numbers"),
-        (["--strategies=paper,papr"], "--strategies: unknown 'papr', expected some of "),
-        (["--extractors=x"], "--extractors: unknown 'x', expected some of trafilatura"),
-        (["--max-loads=-1"], "--max-loads -1: expected a whole number"),
-        (["--plot=plot.pdf"], "--plot plot.pdf: expected a file that ends in .svg or .png"),
-        (["--csv=/nowhere/at/all.csv"], "/nowhere/at/all.csv: there is no such folder"),
-        (["--corpus=/nowhere"], "--corpus /nowhere: there is no such folder"),
-        (["--corpus="], "no corpus: give its folder with --corpus DIR or --silver DIR"),
-        (["--silver=."], "--corpus and --silver: give one of them"),
-        (["--corpus=", "--silver=/nowhere"], "--silver /nowhere: there is no such folder"),
-        (["--corpus=", "--silver=.", "--plot=a.svg"], "--plot: there is nothing to draw"),
-        (["--witness=2"], "--witness 2: expected 0 or 1"),
-        (["--sites=one"], "--sites: there is no site 'one' in "),
-        (["more"], "unexpected 'more'"),
+        ["--sizes=0"],
+        ["--sizes=8-1"],
+        ["--sizes=three"],
+        ["--strategies=paper,papr"],
+        ["--extractors=x"],
+        ["--max-loads=-1"],
+        ["--plot=plot.pdf"],
+        ["--csv=/nowhere/at/all.csv"],
+        ["--corpus=/nowhere"],
+        ["--silver=."],
+        ["--witness=2"],
+        ["--sites=one"],
+        ["more"],
+        [],  # there is no site
     ],
 )
-def test_wrong_options(tmp_path: Path, options: list[str], line: str) -> None:
-    done = run_scrapy("table1", f"--corpus={tmp_path}", *options, folder=tmp_path)
-    assert (done.code, done.stdout) == (2, "")
-    assert f"error: {line}" in done.log
-    assert "Traceback" not in done.log
-
-
-@pytest.mark.crawl
-def test_an_empty_corpus(tmp_path: Path) -> None:
-    done = run_scrapy("table1", f"--corpus={tmp_path}", folder=tmp_path)
-    assert done.code == 2
-    assert f"--corpus {tmp_path}: there is no site in it" in done.log
-
-
-@pytest.mark.crawl
-def test_a_plot_without_matplotlib(corpus: Path, tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"  # as if it were not installed
-        "from scrapy.cmdline import execute; execute()"
-    )
-    done = subprocess.run(
-        [
-            *(sys.executable, "-c", code, "table1", f"--corpus={corpus}"),
-            f"--plot={tmp_path / 'plot.svg'}",
-        ],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--plot needs matplotlib: pip install matplotlib" in done.stderr
+def test_wrong_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([f"--corpus={tmp_path}", *options])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("python -m benchmarks.table1: error")
 
 
 @pytest.mark.crawl
@@ -439,21 +386,9 @@ def test_a_plot(corpus: Path, ending: str, start: bytes) -> None:
 
 @pytest.mark.crawl
 def test_every_option_is_documented(tmp_path: Path) -> None:
-    text = run_scrapy("table1", "--help", folder=tmp_path).stdout
-    own = text.partition("\nEvaluation\n")[2].partition("\nGlobal Options\n")[0]
-    options = {*re.findall(r"^  (--[\w-]+)", own, re.MULTILINE)}
+    text = run_table1("--help", folder=tmp_path).stdout
+    options = {*re.findall(r"^  (--[\w-]+)", text, re.MULTILINE)}
     docs = (PROJECT / "docs" / "evaluation.md").read_text("utf-8")
     table = docs.partition("## Measuring it yourself")[2]
     assert len(options) > 10
     assert {*re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)} == options
-
-
-def test_the_command_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, tplspider.commands.table1;"
-        "print([m for m in sys.modules if m.startswith(('tplspider.evaluation', 'matplotlib'))])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -75,6 +75,7 @@ class KeyLine:
     fault: str = ""
     mark: bytes = b""
     row: Mapping[str, Any] = field(default_factory=dict)
+    text: str = field(default="", repr=False)  # as it stands in the list
 
     def key_page(self, defaults: SearchOptions) -> KeyPage:
         """The key page of the line; ValueError if there is none."""
@@ -97,7 +98,9 @@ def key_page(given: str, options: SearchOptions, **others: Any) -> KeyPage:
     return KeyPage(url, shown, options, credentials, **others)
 
 
-def key_line(number: int, row: Mapping[str, Any], column: str, text: str = "") -> KeyLine:
+def key_line(
+    number: int, row: Mapping[str, Any], column: str, marked: str = "", text: str = ""
+) -> KeyLine:
     """The line that has these columns."""
     own = {name: value for name, value in row.items() if name != column}
     given = {name: own.pop(OPTION_PREFIX + name) for name in OPTIONS if OPTION_PREFIX + name in own}
@@ -105,9 +108,9 @@ def key_line(number: int, row: Mapping[str, Any], column: str, text: str = "") -
     address, fault = row.get(column), ""
     if not isinstance(address, str) or not address.strip():
         fault = f"no address in the column {column!r}"
-    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    mark = blake2b(marked.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     shown = {**row, column: masked(str(address or ""))} if column in row else row
-    return KeyLine(number, str(address or ""), options, own or None, fault, mark, shown)
+    return KeyLine(number, str(address or ""), options, own or None, fault, mark, shown, text)
 
 
 class KeyList:
@@ -117,6 +120,8 @@ class KeyList:
         self.column = column or "url"
         self.path = None if name == STANDARD_INPUT else Path(name)
         self.columns = [self.column]  # of all lines; of JSON lines, those of the first
+        self.format = "txt"  # or csv, tsv, jl
+        self.header = ""  # of CSV, as it stands there
         self._before = 0  # blank lines at the top
         try:
             self._file = _open(self.path)
@@ -145,8 +150,10 @@ class KeyList:
         if ending in _JSON_LINES or (not delimiter and first.lstrip().startswith("{")):
             with suppress(ValueError, TypeError, RecursionError):
                 self.columns = list(json.loads(first))
+            self.format = "jl"
             return self._json_lines()
         if ending in (".csv", ".tsv") or delimiter == "\t" or (delimiter and not ending):
+            self.format = "tsv" if delimiter == "\t" else "csv"
             return self._csv(delimiter or ",")
         if ending == ".json":
             raise ValueError(f"expected JSON lines ({', '.join(_JSON_LINES)})")
@@ -174,7 +181,7 @@ class KeyList:
     def _text(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
             if line.strip() and not line.lstrip().startswith("#"):
-                yield self._checked(number, {"url": line.strip()}, line.rstrip("\r\n"))
+                yield self._checked(number, {"url": line.strip()}, line.rstrip("\r\n"), line)
 
     def _json_lines(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
@@ -182,16 +189,18 @@ class KeyList:
                 try:
                     row = json.loads(line, parse_constant=_no_constant)
                 except (ValueError, RecursionError) as error:
-                    yield KeyLine(number, fault=f"not JSON: {error}")
+                    yield KeyLine(number, fault=f"not JSON: {error}", text=line)
                     continue
                 if isinstance(row, dict):
-                    yield self._checked(number, row, line.rstrip("\r\n"))
+                    yield self._checked(number, row, line.rstrip("\r\n"), line)
                 else:
-                    yield KeyLine(number, fault="not a JSON object")
+                    yield KeyLine(number, fault="not a JSON object", text=line)
 
     def _csv(self, delimiter: str) -> Iterator[KeyLine]:
-        reader = csv.reader(self._lines, delimiter=delimiter)
+        read: list[str] = []  # of the record at hand
+        reader = csv.reader(noting(self._lines, read), delimiter=delimiter)
         names = next(reader)
+        self.header = "".join(read)
         if self.column not in names:
             shown = ", ".join(names[:10])
             raise ValueError(f"no column {self.column!r} in the header ({shown}): use -a column=")
@@ -200,17 +209,18 @@ class KeyList:
         if not all(map(_is_utf8, names)):
             raise ValueError("the header is not UTF-8")
         self.columns = list(filter(None, names))
-        return self._records(reader, names)
+        return self._records(reader, names, read)
 
-    def _records(self, reader: Any, names: list[str]) -> Iterator[KeyLine]:
+    def _records(self, reader: Any, names: list[str], read: list[str]) -> Iterator[KeyLine]:
         while True:
             number = self._before + reader.line_num + 1
+            read.clear()
             try:
                 cells = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                yield KeyLine(number, fault=f"not CSV: {error}")
+                yield KeyLine(number, fault=f"not CSV: {error}", text="".join(read))
                 continue
             if not any(cells):
                 continue
@@ -218,14 +228,22 @@ class KeyList:
             if len(cells) != len(names):
                 fault = f"{len(cells)} cells, and the header has {len(names)}"
                 row = dict.fromkeys(filter(None, names), "") | row
-                yield replace(key_line(number, row, self.column), fault=fault)
+                text = "".join(read)
+                yield replace(key_line(number, row, self.column, text=text), fault=fault)
                 continue
-            yield self._checked(number, row, "\x1f".join(cells))
+            yield self._checked(number, row, "\x1f".join(cells), "".join(read))
 
-    def _checked(self, number: int, row: Mapping[str, Any], text: str) -> KeyLine:
-        if not _is_utf8(text):
-            return KeyLine(number, fault="not UTF-8")
-        return key_line(number, row, self.column, text)
+    def _checked(self, number: int, row: Mapping[str, Any], marked: str, text: str) -> KeyLine:
+        if not _is_utf8(marked):
+            return KeyLine(number, fault="not UTF-8", text=text)
+        return key_line(number, row, self.column, marked, text)
+
+
+def noting(lines: Iterable[str], read: list[str]) -> Iterator[str]:
+    """The same lines, which *read* has from then on: what a parser of them has consumed."""
+    for line in lines:
+        read.append(line)
+        yield line
 
 
 def _is_utf8(text: str) -> bool:

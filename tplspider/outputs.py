@@ -66,7 +66,7 @@ def plan_outputs(
     taken = {Path(arguments.urls).absolute(): "the list of key pages"} if arguments.urls else {}
     for label, uri, options in (
         *feeds_of_settings(settings, TemplateCandidate),
-        *_feeds_of_arguments(arguments, config, job),
+        *_feeds_of_arguments(arguments, config, job, resumable=bool(settings.get("JOBDIR"))),
     ):
         path = local_path(uri)
         if uri in feeds or (path in taken and path):
@@ -137,7 +137,7 @@ def feeds_of_settings(
 
 
 def _feeds_of_arguments(
-    arguments: Arguments, config: Config, job: str
+    arguments: Arguments, config: Config, job: str, *, resumable: bool
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The feeds that arguments name; and those of a scrapyd job in TPLSPIDER_FEEDS_DIR."""
     asked: dict[str, tuple[str, type]] = {
@@ -151,11 +151,11 @@ def _feeds_of_arguments(
             yield label, str(path), _own_feed(item_class, name)
     if folder := config.feeds_dir:
         stem = re.sub(r"[^\w.-]", "_", job) or "%(time)s"
-        endings: dict[str, type] = {".json": TemplateCandidate, ".summary.json": CandidateSearch}
+        endings: dict[str, type] = {"": TemplateCandidate, ".summary": CandidateSearch}
         if config.texts:
-            endings[".texts.json"] = PageTemplate
+            endings[".texts"] = PageTemplate
         for ending, item_class in endings.items():
-            path = Path(folder, stem + ending).absolute()
+            path = Path(folder, f"{stem}{ending}.{'jl' if resumable else 'json'}").absolute()
             yield "TPLSPIDER_FEEDS_DIR", str(path), _own_feed(item_class, path.name)
 
 

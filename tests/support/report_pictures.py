@@ -37,8 +37,8 @@ def make_pictures(folder: Path) -> list[Path]:
         write_report(report, summary | _SEARCH, template | _SEARCH)
         with opened(browser, report, viewport=SIZE, color_scheme="light") as page:
             return [
-                take_picture(page, folder / "report.png", "header", ".legend", 1300),
-                take_picture(page, folder / "tables.png", "#links-heading", "#matrix", 1300),
+                take_picture(page, folder / "report.png", "header", ".facts", 1300),
+                take_picture(page, folder / "links.png", "#topology-heading", "#links", 1500),
                 take_picture(page, folder / "page.png", "h2:has(+ iframe)", ".screen iframe", 1000),
             ]
 

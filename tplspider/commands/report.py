@@ -39,9 +39,7 @@ class Command(ScrapyCommand):
         options.add_argument("--search", metavar="ID", default="", help="the id of one search")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        # Here and not above: every scrapy command imports this module.
-        from tplspider.old.crawl.exit_status import refuse
-        from tplspider.old.crawl.printing import print_text
+        from tplspider.commands.crawl import LOST, print_text, refuse
         from tplspider.report.files import report_feeds
 
         assert self.settings is not None
@@ -52,12 +50,12 @@ class Command(ScrapyCommand):
             refuse("report", "give a summary file and -O FILE.html, or -O DIR", self.settings)
         template = Path(opts.template) if opts.template else None
         try:
-            written = report_feeds([*map(Path, args)], opts.report, template, opts.search)
+            print_text(report_feeds([*map(Path, args)], opts.report, template, opts.search))
         except (ValueError, OSError) as error:
             filename, why = getattr(error, "filename", None), getattr(error, "strerror", None)
-            told = f"{filename}: {why}" if filename and why else error
-            refuse("report", told, self.settings)
+            refuse(
+                "report", f"{filename}: {why}" if filename and why else str(error), self.settings
+            )
         except KeyboardInterrupt:
             print("scrapy report: ended before all reports were written", file=sys.stderr)
-            raise SystemExit(1) from None
-        print_text(written, "report")
+            raise SystemExit(LOST) from None

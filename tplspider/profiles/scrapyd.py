@@ -11,6 +11,6 @@ TPLSPIDER_ALLOW_PRIVATE = False
 TPLSPIDER_CONFINE = True
 
 # The folder that gets two files for each job, JOB.json with the candidates and JOB.summary.json;
-# and with TPLSPIDER_TEXTS a third, JOB.texts.json. Scrapyd's own items_dir, if it is set,
-# gets the candidates as well, as JSON lines.
+# and with TPLSPIDER_TEXTS a third, JOB.texts.json. With JOBDIR they are .jl. Scrapyd's own
+# items_dir, if it is set, gets the candidates as well, as JSON lines.
 TPLSPIDER_FEEDS_DIR = os.environ.get("TPLSPIDER_FEEDS_DIR", "")

@@ -6,21 +6,20 @@ import csv
 import gzip
 import json
 import os
-import re
 import sys
 import zlib
-from contextlib import closing, contextmanager
-from dataclasses import fields
+from contextlib import closing
 from pathlib import Path
 from secrets import token_hex
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, get_args, get_type_hints
 
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.model import check_template, make_report
 from tplspider.report.place import INDEX, ROWS, check_file, check_folder, names_folder
 from tplspider.report.rendering import IndexRows, index_entry, page_of, render_index, render_report
 from tplspider.search.answer import counted
+from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -96,104 +95,66 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
         raise
 
 
-# Summaries and templates, read back from the feeds that they were written to.
+# Summaries and texts, read back from the feeds that they were written to.
 
 _FORMATS = (".json", ".jl", ".jsonl", ".csv")
-_KINDS = (  # and a field that no other has, and what writes it
-    ("summaries", "explored", "-a summary="),
-    ("templates", "template_html", "-a template="),
-    ("candidates", "rank", "-O"),
-)
-# Of so many digits that Python takes them.
-_NUMBERS = {
-    int: re.compile(r"-?\d{1,400}", re.ASCII),
-    float: re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,5})?", re.ASCII),
-}
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_summaries(paths: Iterable[Path], search_id: str = "") -> Iterator[dict[str, Any]]:
     """The summaries in some files, or those of one search, in the order they are there.
 
-    Raises ValueError, in one line, for a file that is cut or holds something else, and OSError.
+    ValueError for a file that is cut or holds something else; OSError.
     """
     for path in paths:
         yield from _read(path, CandidateSearch, search_id)
 
 
 def read_templates(path: Path, search_id: str = "") -> Iterator[dict[str, Any]]:
-    """The templates in a file, or that of one search."""
+    """The texts in a file, or that of one search."""
     yield from _read(path, PageTemplate, search_id)
 
 
-def wrong_kind(row: Mapping[str, Any], wanted: str) -> str:
-    """What rows are, by their fields, that are not the *wanted* ones; '' where they may be."""
-    for kind, field, _ in _KINDS:
-        if field in row:
-            kind_wanted = next(advice for name, _, advice in _KINDS if name == wanted)
-            told = f"these are {kind}, not {wanted}: give the file of {kind_wanted}"
-            return "" if kind == wanted else told
-    return ""
-
-
 def _read(path: Path, item_class: type, search_id: str) -> Iterator[dict[str, Any]]:
-    name = path.name.lower().removesuffix(".gz")
-    if not name.endswith(_FORMATS):
+    name = path.name.lower()
+    if not name.removesuffix(".gz").endswith(_FORMATS):
         raise ValueError(f"{path}: expected a file .json, .jl, .jsonl or .csv, or that with .gz")
-    with _in_one_line(path), _open(path) as file:
-        if name.endswith(".csv"):
-            rows: Iterable[Any] = _rows_of_csv(file, item_class)
-        elif name.endswith(".json"):
-            rows = _rows_of_json(file)
-        else:
-            rows = (_load(line) for line in file if not line.isspace())
-        for row in rows:
-            if not isinstance(row, dict):
-                raise ValueError(f"{path}: holds something else than objects with fields")  # noqa: TRY004
-            if not search_id or row.get("search_id") == search_id:
-                yield row
-
-
-@contextmanager
-def _in_one_line(path: Path) -> Iterator[None]:
-    """Say in one line what is wrong with a file."""
+    opened = gzip.open if name.endswith(".gz") else open
     try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: cut, or not compressed by gzip ({error})") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: cut, or not JSON (line {error.lineno})") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not UTF-8") from None
-    except csv.Error as error:
-        raise ValueError(f"{path}: cut, or not CSV ({error})") from None
-    except RecursionError:
-        raise ValueError(f"{path}: nested too deeply") from None
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            for row in _rows(file, name.removesuffix(".gz"), item_class):
+                if not isinstance(row, dict):
+                    raise ValueError("a row is not an object")  # noqa: TRY004, TRY301
+                if not search_id or row.get("search_id") == search_id:
+                    yield row
+    except (EOFError, zlib.error, gzip.BadGzipFile, csv.Error, RecursionError, ValueError) as error:
+        raise ValueError(f"{path}: cut or malformed ({error})") from None
 
 
-def _open(path: Path) -> TextIO:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _rows_of_json(file: TextIO) -> list[Any]:
-    rows = _load(file.read())
-    return rows if isinstance(rows, list) else [rows]
+def _rows(file: TextIO, name: str, item_class: type) -> Iterable[Any]:
+    if name.endswith(".json"):
+        rows = _load(file.read())
+        return rows if isinstance(rows, list) else [rows]
+    if name.endswith(".csv"):
+        return _rows_of_csv(file, item_class)
+    return (_load(line) for line in file if not line.isspace())
 
 
 def _load(text: str) -> Any:
-    """JSON alone: Python would take NaN, and has a limit of its own to the digits of a number."""
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        raise json.JSONDecodeError(str(error), text, 0) from None
+    return json.loads(text, parse_constant=_refuse)  # Python would take NaN
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _rows_of_csv(file: TextIO, item_class: type) -> Iterator[dict[str, Any]]:
+    """The rows of a CSV feed, each cell as what it was."""
+    csv.field_size_limit(sys.maxsize)
+    hints = get_type_hints(item_class)
+    for row in csv.DictReader(_whole_lines(file), strict=True):
+        if None in row or None in row.values():
+            raise csv.Error("a row has more or fewer cells than the first line")
+        yield {name: _value(text, hints[name]) for name, text in row.items() if name in hints}
 
 
 def _whole_lines(file: TextIO) -> Iterator[str]:
@@ -204,35 +165,15 @@ def _whole_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _rows_of_csv(file: TextIO, item_class: type) -> Iterator[dict[str, Any]]:
-    """The rows of a CSV feed, each cell as what it was."""
-    csv.field_size_limit(sys.maxsize)
-    hints = get_type_hints(item_class)
-    known = {field.name: hints[field.name] for field in fields(item_class)}
-    for row in csv.DictReader(_whole_lines(file), strict=True):
-        if None in row or None in row.values():
-            raise csv.Error("a row has more or fewer cells than the first line")
-        yield {name: _value(text, known[name], name) for name, text in row.items() if name in known}
-
-
-def _value(text: str, hint: Any, name: str) -> Any:
-    kinds = get_args(hint) if get_origin(hint) not in (list, dict) else (hint,)
-    kinds = kinds or (hint,)
-    if not text and NoneType in kinds:
+def _value(text: str, hint: Any) -> Any:
+    if hint is str:
+        # An apostrophe was put before what a spreadsheet would take for a formula.
+        return text[1:] if text[:1] == "'" and safe_cell(text[1:]) == text else text
+    if not text and NoneType in get_args(hint):
         return None
-    kind = next(kind for kind in kinds if kind is not NoneType)
-    if get_origin(kind) in (list, dict):
-        return _load(text)
-    if kind is str:
-        # What a spreadsheet would take for a formula was written with an apostrophe before it.
-        return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA_STARTS) else text
-    if kind is bool and text in ("True", "False"):
+    if text in ("True", "False"):
         return text == "True"
-    if kind not in _NUMBERS:
-        return text
-    if not _NUMBERS[kind].fullmatch(text):
-        raise csv.Error(f"{name} is not a number")
-    return kind(text)
+    return _load(text)  # numbers, lists and objects
 
 
 # Reports of searches that are over, made of the feeds that hold their summaries and templates.
@@ -296,10 +237,7 @@ def _check(summaries: Sequence[Path], search_id: str) -> dict[str, tuple[int, in
             try:
                 summary = make_report(row).summary
             except ValueError as error:
-                told = (
-                    wrong_kind(row, "summaries") or f"row {place} is not of this version: {error}"
-                )
-                raise ValueError(f"{path}: {told}") from None
+                raise ValueError(_not_of_this_version(path, place, error)) from None
             found[summary.search_id or f"row {place} of {number}"] = (number, place)
     return found
 
@@ -320,10 +258,13 @@ def _templates(path: Path, searches: Container[str]) -> dict[str, dict[str, Any]
         try:
             search = check_template(row).search_id
         except ValueError as error:
-            told = wrong_kind(row, "templates") or f"row {place} is not of this version: {error}"
-            raise ValueError(f"{path}: {told}") from None
+            raise ValueError(_not_of_this_version(path, place, error)) from None
         if search in searches:
             found[search] = row
     if not found:
         raise ValueError(f"{path}: there is no template of these searches")
     return found
+
+
+def _not_of_this_version(path: Path, place: int, error: ValueError) -> str:
+    return f"{path}: row {place} is another kind of row, or of another version: {error}"

@@ -20,17 +20,15 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from tplspider.report.clean_page import (
-    GREY_STYLE,
-    WHOLE_STYLE,
+    FRAME_STYLE,
     clean_again,
-    grey_page,
-    has_own_elements,
-    whole_page,
+    page_document,
 )
 from tplspider.report.drawing import MOST_ON_RINGS, NEAR, draw, near_pages, nearest
 from tplspider.report.model import KEY, Report, check_fields, check_search_id
 from tplspider.report.words import (
     answer_words,
+    breakable,
     by_pool,
     harmless,
     reason_words,
@@ -227,19 +225,11 @@ _COMPARED = 50  # pages of a pool that are named
 _MOST_TEXT = 200_000  # characters of the main text
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """A page in a frame of its own."""
-
-    heading: str
-    title: str
-    document: str
-
-
 def render_report(report: Report) -> str:
     """The report of one search."""
     listed = matrix_pages(report)
     near = _near(report)
+    key_html = report.template.key_html if report.template else ""
     pieces = _pieces(
         "report.html",
         frames=True,
@@ -254,7 +244,7 @@ def render_report(report: Report) -> str:
         most_told=NEAR,
         matrix=listed,
         matrix_whole=len(listed) == len(report.links),
-        pages_in_frames=_frames(report),
+        frame=page_document(clean_again(key_html)) if key_html else "",
         most_text=_MOST_TEXT,
     )
     return "".join(pieces)
@@ -286,21 +276,9 @@ def _near(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:
     return near_pages(report) or [(rank, report.missing(rank)) for rank in nearest(report)[:1]]
 
 
-def _frames(report: Report) -> list[_Frame]:
-    template = report.template
-    if not template or not template.key_html:
-        return []
-    html = clean_again(template.key_html)
-    frames = [_Frame("The page", "The key page", whole_page(html))]
-    if template.evidence and has_own_elements(html):
-        title = "The key page, its template greyed out"
-        frames.append(_Frame("The page, its template greyed out", title, grey_page(html)))
-    return frames
-
-
 def _pieces(name: str, *, frames: bool, **values: object) -> Iterator[str]:
     style, script = _resource("style.css"), _resource("tables.js")
-    styles = [style, WHOLE_STYLE, GREY_STYLE] if frames else [style]
+    styles = [style, FRAME_STYLE] if frames else [style]
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:;"
         f" script-src {_source(script)}; style-src {' '.join(map(_source, styles))}"
@@ -332,6 +310,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         harmless=harmless,
+        breakable=breakable,
         short=short,
         address=short_address,
         weblink=web_link,

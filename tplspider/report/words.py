@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from markupsafe import Markup
+
 from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE, counted
 from tplspider.search.cliques import (
     CANCELLED,
@@ -71,15 +73,31 @@ def short(text: str, most: int = 120) -> str:
 
 
 def short_address(url: str, most: int = 100) -> str:
-    """An address cut in its middle: both ends tell something.
+    """An address cut between two of its words, in its middle: both ends tell something.
 
-    >>> short_address("http://example.org/a/long/way/page.html", 24)
-    'http://examp…y/page.html'
+    >>> short_address("http://example.org/a/long/way/page.html", 38)
+    'http://example.org/…/way/page.html'
+    >>> short_address("http://example.org/" + 30 * "x", 24)
+    'http://examp…xxxxxxxxxxx'
     """
     url = "".join(harmless(url).split())
     if len(url) <= most:
         return url
-    return f"{url[: most // 2]}…{url[len(url) - (most - most // 2 - 1) :]}"
+    half = most - most // 2 - 1
+    start, end = url[: most // 2], url[len(url) - half :]
+    whole = re.sub(r"[^/?&=_.+-]+\Z", "", start), re.sub(r"\A[^/?&=_.+-]+", "", end)
+    if len(whole[0]) > half // 2 and len(whole[1]) > half // 2:
+        start, end = whole
+    return f"{start}…{end}"
+
+
+def breakable(address: str) -> Markup:
+    """An address as HTML that is broken between its words, where a line has no room for it.
+
+    >>> str(breakable("a.org/x?y"))
+    'a.<wbr>org/<wbr>x?<wbr>y'
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[/?&=_.+-])(?=[^/])", address))
 
 
 def web_link(url: str) -> str:

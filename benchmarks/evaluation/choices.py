@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter, deque
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from tplspider.evaluation.crawl_order import breadth_first
-from tplspider.pools.pool import Pool, PooledPage, Signs, nearest
+from tplspider.pools.pool import Pool, PooledPage, Signs, nearest, signs_of
 from tplspider.pools.site_templates import COMPANIONS, READY
 from tplspider.search.cliques import LINKS_EXHAUSTED, SubdigraphSearch
 from tplspider.search.session import (
@@ -25,13 +25,53 @@ from tplspider.search.session import (
     read_web_page,
 )
 from tplspider.search.witness import KEY, MOST, evidence
-from tplspider.sources.base import drive, load_once
+from tplspider.sources.base import drive, load_once, load_page
 from tplspider.sources.folder import FolderSite, find_file
-from tplspider.web.addresses import identity
-from tplspider.web.page import WebPage, page_fault
+from tplspider.template.extract import Comparison, PageSource, compare, extract_template
+from tplspider.template.flat_page import Vocabulary, flatten
+from tplspider.template.lines import page_lines, text_lines
+from tplspider.web.addresses import Site, identity
+from tplspider.web.html import get_links, main_body, parse_html
+from tplspider.web.page import NoPage, Page, WebPage, page_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from benchmarks.evaluation.measure import Plan
+    from tplspider.items import PageTemplate
+    from tplspider.sources.folder import FolderSite
+
+
+@dataclass(frozen=True, slots=True)
+class CrawledPage:
+    """A page as it is pooled, and what tells how near it is to others."""
+
+    pooled: PooledPage
+    signs: Signs
+
+
+@lru_cache(maxsize=1)  # of the site whose key pages are being measured
+def breadth_first(site: FolderSite) -> tuple[CrawledPage, ...]:
+    """All pages of a site, from its front page on; those that no link leads to come last."""
+    found: dict[str, CrawledPage] = {}
+    start = f"{site.url}/"
+    queue = deque([start])
+    known = {identity(start)}
+    rest = deque(site.address(file) for file in site.files())
+    while queue or rest:
+        url = queue.popleft() if queue else rest.popleft()
+        page = load_page(site, url)
+        if not isinstance(page, WebPage) or (own := identity(page.url)) in found:
+            continue
+        root = parse_html(page.text)
+        for link in get_links(root, page.url, Site(own)):
+            if link.identity not in known:
+                known.add(link.identity)
+                queue.append(link.url)
+        flat = flatten(root, page.url, Vocabulary())
+        signs = signs_of(flat, page_lines(flat), own)
+        found[own] = CrawledPage(PooledPage.of(page.url, page.text), signs)
+    return tuple(found.values())
 
 
 _SAMPLE = 25
@@ -169,18 +209,19 @@ def by_pool(request: Request, *, ready: int = READY) -> Choice:
     with more pages than there are, all wait. The crawl has its pages anyway: none is loaded.
     """
     own = identity(request.key.url)
-    pool = Pool()
-    signs: dict[PooledPage, Signs] = {}
-    key: Signs | None = None
-    for page in breadth_first(request.site):
-        pool.add(page.pooled)
-        signs[page.pooled] = page.signs
-        if page.signs.identity == own:
-            key = page.signs
-        if key and len(pool) >= ready:
-            break
+    names = (own, f"{own}index.html", own.removesuffix("index.html"))  # as the site may link to it
+    crawled = breadth_first(request.site)
+    known = {page.signs.identity: page.signs for page in crawled}
+    key = next((known[name] for name in names if name in known), None)
     if key is None:
         raise ValueError(f"no page of the site is at {request.key.url}")
+    pool, signs, is_met = Pool(), dict[PooledPage, Signs](), False
+    for page in crawled:
+        pool.add(page.pooled)
+        signs[page.pooled] = page.signs
+        is_met |= page.signs is key
+        if is_met and len(pool) >= ready:
+            break
     pages = tuple(page.url for page in nearest(key, {page: signs[page] for page in pool}))
     return Choice(pages, 1, found=min(len(pages), COMPANIONS), most=COMPANIONS)
 
@@ -224,3 +265,70 @@ def _is_page(answer: object) -> bool:
 
 def _directory(url: str) -> str:
     return url.partition("?")[0].rpartition("/")[0]
+
+
+class PagesRead:
+    """Reads pages for searches; those of one site meet the same pages, and reading takes time."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, Site], Page | NoPage] = {}
+
+    def __call__(self, page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
+        """What a search takes the page for."""
+        if (page.url, site) not in self._pages:
+            self._pages[page.url, site] = read_web_page(page, site, limits)
+        return self._pages[page.url, site]
+
+
+class KeyPage:
+    """A key page and its site: which pages to compare it with, and what comes out."""
+
+    def __init__(self, site: FolderSite, page: WebPage, reader: PagesRead | None = None) -> None:
+        self.site = site
+        self.page = page
+        self._reader = reader or PagesRead()
+
+    def choose(self, strategy: str, size: int, plan: Plan) -> Choice:
+        """The pages that a strategy chooses."""
+        request = Request(self.site, self.page, size, plan.max_loads, self._reader, plan.witness)
+        return CHOICES[strategy](request)
+
+    def compare(self, choice: Choice) -> Comparison | None:
+        """Which elements are template by these pages; None if they give no evidence."""
+        return compare(_source(self.page), self._sources(choice), most=choice.most)
+
+    def extract(self, choice: Choice) -> PageTemplate:
+        """The template by these pages, and the texts that it leaves."""
+        return extract_template(_source(self.page), self._sources(choice), most=choice.most)
+
+    def _sources(self, choice: Choice) -> list[PageSource]:
+        pages = (load_page(self.site, url) for url in choice.pages)
+        return [_source(page) for page in pages if isinstance(page, WebPage)]
+
+
+def _source(page: WebPage) -> PageSource:
+    return PageSource(page.url, page.text)
+
+
+COUNTED_LINES = "counted-lines"
+# The share of the pages that makes a line boilerplate: of 2, 5, 10, 20, 30 and 50 % the one that
+# does best on our development sites.
+MANY = 0.2
+_FEW = 2  # pages: on a small site, two of them are many soon
+
+
+def text_of_few_pages(key: KeyPage) -> str:
+    """The lines of a key page that are on few pages of its site."""
+    counts, pages = _counts(key.site)
+    most = max(_FEW, MANY * pages)
+    return "\n".join(line for line in _lines(key.page.text) if counts[line] <= most)
+
+
+@lru_cache(maxsize=1)  # of the site whose key page is being measured
+def _counts(site: FolderSite) -> tuple[Counter[str], int]:
+    pages = [_lines(page.pooled.html) for page in breadth_first(site)]
+    return Counter(line for lines in pages for line in {*lines}), len(pages)
+
+
+def _lines(html: str) -> list[str]:
+    return text_lines(main_body(parse_html(html)))

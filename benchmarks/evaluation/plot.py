@@ -10,7 +10,7 @@ from tplspider.search.session import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tplspider.evaluation.tables import MeanRow
+    from benchmarks.evaluation.tables import Row
 
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
@@ -25,25 +25,27 @@ _STYLE = {
 }
 
 
-def draw(file: str, rows: Sequence[MeanRow]) -> None:
+def draw(file: str, rows: Sequence[Row]) -> None:
     """Two panels, a line for each strategy; SVG or PNG by the file's ending."""
     matplotlib: Any = import_module("matplotlib")
     figures: Any = import_module("matplotlib.figure")
     ticker: Any = import_module("matplotlib.ticker")
-    sizes = sorted({row.size for row in rows})
+    sizes = sorted({row["size"] for row in rows})
     with matplotlib.rc_context(_STYLE):
         figure = figures.Figure(figsize=(10, 5), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for place, strategy in enumerate(dict.fromkeys(row.strategy for row in rows)):
-            own = sorted((row for row in rows if row.strategy == strategy), key=lambda r: r.size)
+        for place, strategy in enumerate(dict.fromkeys(row["strategy"] for row in rows)):
+            own = sorted(
+                (row for row in rows if row["strategy"] == strategy), key=lambda r: r["size"]
+            )
             look = _look(place, strategy)
-            left.plot([row.size for row in own], [100 * row.f1 for row in own], **look)
-            right.plot([row.size for row in own], [row.all_loads for row in own], **look)
-        _spread_out(left, min(100 * row.f1 for row in rows))
+            left.plot([row["size"] for row in own], [100 * row["f1"] for row in own], **look)
+            right.plot([row["size"] for row in own], [row["all_loads"] for row in own], **look)
+        _spread_out(left, min(100 * row["f1"] for row in rows))
         left.set_title("F1 in percent, high values spread out", loc="left")
         right.set_title("Pages loaded, key page and witness included", loc="left")
         right.set_yscale("log")
-        right.set_ylim(bottom=min(1.8, *(0.9 * row.all_loads or 1.8 for row in rows)))
+        right.set_ylim(bottom=min(1.8, *(0.9 * row["all_loads"] or 1.8 for row in rows)))
         right.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
         right.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
         right.yaxis.set_minor_locator(ticker.NullLocator())
@@ -55,7 +57,7 @@ def draw(file: str, rows: Sequence[MeanRow]) -> None:
             )
         lines = left.get_legend_handles_labels()
         figure.legend(*lines, loc="outside lower center", ncols=6, frameon=False)
-        figure.suptitle(f"Templates found, means over {rows[0].sites} sites")
+        figure.suptitle(f"Templates found, means over {rows[0]['sites']} sites")
         undated = {"Date": None} if file.lower().endswith(".svg") else {}
         figure.savefig(file, dpi=150, metadata=undated)
 
