@@ -300,7 +300,7 @@ def test_lists_and_shells_are_not_disturbed(project: Project, serve: Serve) -> N
     server = serve("menu", {"/moved": redirect("/about.html")})
     project.set(OTHER_AGENT)
     agents = Agents(server)
-    assert project.run("list", settings={}).stdout == "template_candidates\n"
+    assert project.run("list", settings={}).stdout == "template_candidates\ntemplate_strip\n"
     code = "print(response.url, type(response).__name__)"
     shell = project.run("shell", f"{server.url}/moved", "-c", code, settings=LOOPBACK)
     assert f"{server.url}/about.html HtmlResponse" in shell.stdout

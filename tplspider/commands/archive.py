@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from argparse import SUPPRESS
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -83,7 +84,7 @@ class Command(BaseRunSpiderCommand):
         add("--report", metavar="DIR", help="reports to look at; of one key page, a file")
         add("--index", metavar="FILE", help="the index; it is beside the first file")
         add("--workers", metavar="N", help="processes (one for each core)")
-        add("--part", help="which hosts (I/N): what this command gives to its processes")
+        add("--part", help=SUPPRESS)  # which hosts (I/N): for processes of this command
         add("-n", metavar="N", help="how many pages to find (3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

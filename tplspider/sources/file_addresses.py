@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from w3lib.url import safe_url_string
 
@@ -119,7 +119,8 @@ def assumed_scheme(url: str) -> str:
     ('http://127.0.0.1:8102/a', 'https://example.org/a')
     """
     parts = urlsplit(url)
-    return parts._replace(scheme=_scheme(parts.hostname or "", parts.port or 0)).geturl()
+    scheme = _scheme(parts.hostname or "", parts.port or 0)
+    return urlunsplit((scheme, *parts[1:]))
 
 
 def _scheme(host: str, port: int) -> str:

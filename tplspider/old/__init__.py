@@ -1,1 +1,0 @@
-"""The former shell: archives, stripping, fields, the browser page and Spark still stand on it."""
