@@ -203,7 +203,9 @@ class KeyList:
         self.header = "".join(read)
         if self.column not in names:
             shown = ", ".join(names[:10])
-            raise ValueError(f"no column {self.column!r} in the header ({shown}): use -a column=")
+            raise ValueError(
+                f"no column {self.column!r} in the header ({shown}): name another column"
+            )
         if twice := next((name for name in names if name and names.count(name) > 1), ""):
             raise ValueError(f"two columns are called {twice!r}")
         if not all(map(_is_utf8, names)):

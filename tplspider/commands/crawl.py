@@ -104,9 +104,8 @@ def exit_status(crawler: Crawler) -> int:
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier
     if not counts.answered and before:
-        logger.warning(
-            "All lines were answered before: %d of them are bad-input", before[BAD_INPUT]
-        )
+        wrong = f", {before[BAD_INPUT]} as {BAD_INPUT}" if before[BAD_INPUT] else ""
+        logger.info("All lines were answered before%s", wrong)
     if lost or not counts.is_finished or BAD_INPUT in {*counts.unusable, *before}:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")

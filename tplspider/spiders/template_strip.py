@@ -65,7 +65,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 def _output_folder(value: object) -> str:
     if (folder := Path(str(value))).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError("expected a folder that is new or empty")
+        raise ValueError(f"{folder} is not empty: expected a new folder")
     return str(value)
 
 
