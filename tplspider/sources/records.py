@@ -321,18 +321,14 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
         file.seek(place)
         block = file.read(size)
         for found in _START.finditer(block):
-            if _is_start(file, place + found.start()):
-                return place + found.start()
+            packed = _Packed(file, place + found.start())
+            is_record = packed.peek(_OVERLAP).lstrip(b"\r\n").startswith(b"WARC/")
+            if is_record and _head(packed, _LONGEST_HEAD) is not None:
+                return packed.place
         if len(block) < size:
             return None
         place += len(block) - _OVERLAP
         size = _SEARCHED
-
-
-def _is_start(file: BinaryIO, place: int) -> bool:
-    packed = _Packed(file, place)
-    start = packed.peek(_OVERLAP).lstrip(b"\r\n")
-    return start.startswith(b"WARC/") and _head(packed, _LONGEST_HEAD) is not None
 
 
 # All records of a file.
