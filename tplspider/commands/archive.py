@@ -31,8 +31,8 @@ ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 _CACHE = "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware"
 _START = "scrapy.spidermiddlewares.start.StartSpiderMiddleware"
 _OF_NETWORKS = (
-    *("politeness.Politeness", "politeness.TimeLeft", "archiver.Archiver"),
-    "private_addresses.PrivateAddressMiddleware",
+    *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
+    "tplspider.private_addresses.PrivateAddressMiddleware",
 )
 SETTINGS: dict[str, Any] = {
     "HTTPCACHE_ENABLED": True,
@@ -94,11 +94,8 @@ class Command(BaseRunSpiderCommand):
             cores = len(os.sched_getaffinity(0))
             workers = _whole_number("--workers", opts.workers) if opts.workers else cores
             files = archive_files(args)
-        except ValueError as error:
-            refuse("archive", str(error), settings)
-        given = {"_keys": None} if every else {}
-        check(TemplateCandidatesSpider, "archive", arguments | given, settings)
-        try:
+            given = {"_keys": None} if every else {}
+            check(TemplateCandidatesSpider, "archive", arguments | given, settings)
             archive, empty = _open_archive(files, opts.index)
             missing = _missing_hosts(archive, hosts) if every else []
             if missing and len(missing) == len(hosts):
@@ -123,7 +120,7 @@ class Command(BaseRunSpiderCommand):
             "TPLSPIDER_ARCHIVES": [str(file) for file in archive.files],
             "TPLSPIDER_ARCHIVE_INDEX": str(archive.index),
             "DOWNLOADER_MIDDLEWARES": settings.getdict("DOWNLOADER_MIDDLEWARES")
-            | dict.fromkeys(f"tplspider.{name}" for name in _OF_NETWORKS),
+            | dict.fromkeys(_OF_NETWORKS),
         }
         # Scrapy writes a line for every request, which handlers leave out.
         logging.getLogger("scrapy").setLevel(settings.get("LOG_LEVEL"))

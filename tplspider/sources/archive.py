@@ -14,7 +14,8 @@ import tempfile
 from collections import Counter, OrderedDict
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -52,7 +53,6 @@ CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
     search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
     WITHOUT ROWID;
-CREATE INDEX of_search ON captures (search, key) WHERE search <> '';
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 CREATE TABLE originals (name INT, file INT, offset INT, inner INT);
 CREATE INDEX of_name ON originals (name);
@@ -356,8 +356,6 @@ class WarcSite:
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-        marked = "SELECT 1 FROM captures WHERE search <> '' LIMIT 1"
-        self._has_searches = self._connection.execute(marked).fetchone() is not None
         self._open: OrderedDict[tuple[int, int], BinaryIO] = OrderedDict()  # the last used is last
 
     def __enter__(self) -> Self:
@@ -380,16 +378,13 @@ class WarcSite:
 
     def is_absent(self, url: str) -> bool:
         """Whether nothing is archived of an address; mostly, nothing is read to find out."""
-        for place in self._captures(url):
-            if place.kind != ALIAS:
-                return False
-            return self.load(url) == NoPage(NOT_ARCHIVED)
-        return True
+        best = next(self._captures(url), None)
+        return not best or (best.kind == ALIAS and self.load(url) == NoPage(NOT_ARCHIVED))
 
     def sites(self) -> Iterator[str]:
         """The names of all sites, in their order."""
-        for (name,) in self._connection.execute("SELECT name FROM sites ORDER BY name"):
-            yield name
+        rows = self._connection.execute("SELECT name FROM sites ORDER BY name")
+        return (name for (name,) in rows)
 
     def pages(self, site: str | None = None) -> Iterator[StoredPage]:
         """The pages of a site by their keys, each by its best capture; or those of all sites."""
@@ -397,13 +392,11 @@ class WarcSite:
             for name in self.sites():
                 yield from self.pages(name)
             return
-        last = None
         of_site = f"site = (SELECT number FROM sites WHERE name = ?) AND kind <= {ALIAS}"  # noqa: S608 - ours
-        for row in self._places(of_site, f"key, {_BEST}", site):
-            if row.key != last:
-                last = row.key
-                place = self.paths[row.file], row.offset, row.inner, row.key
-                yield StoredPage(site, *place, self, row)
+        rows = self._places(of_site, f"key, {_BEST}", site)
+        for key, captures in groupby(rows, attrgetter("key")):
+            best = next(captures)
+            yield StoredPage(site, self.paths[best.file], best.offset, best.inner, key, self, best)
 
     def count_pages(self) -> int:
         """How many pages there are, each address once."""
@@ -463,7 +456,7 @@ class WarcSite:
             key = key_of(identity(url))
         except ValueError:  # not an address
             return
-        if self.search and self._has_searches:
+        if self.search:
             order, own = f"kind > 0, {_BEST.removeprefix('kind, ')}", f"{condition} AND search = ?"
             yield from self._places(f"key = ? AND {own}", order, key, *values, self.search)
         yield from self._places(f"key = ? AND {condition}", _BEST, key, *values)

@@ -13,6 +13,7 @@ import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -118,13 +119,11 @@ def key_of(name: str) -> int:
 
 
 class _Packed:
-    """A stream of what is packed together at a place: a gzip member, a zstd frame, or plain text.
-
-    *fault* says why it ended early.
-    """
+    """What is packed together at a place: a gzip member, a zstd frame, or plain text."""
 
     def __init__(self, file: BinaryIO, place: int) -> None:
-        self.file, self.place, self.inner, self.fault = file, place, 0, ""
+        self.file, self.place, self.inner = file, place, 0
+        self.fault = ""  # why it ended early
         self._buffer, self._packed, self._at, self._is_over = b"", b"", place, False
         first = self._read()
         self.is_plain = not first.startswith((_GZIP, _ZSTD))
@@ -200,10 +199,7 @@ class _Packed:
 
 
 def read_at(file: BinaryIO, offset: int, inner: int = 0, most: int = LARGEST) -> Record | None:
-    """The record at a place, with *most* bytes of its body and one; None if there is none.
-
-    Raises OSError if the file cannot be read.
-    """
+    """The record at a place, with *most* bytes of its body and one; None if there is none."""
     packed = _Packed(file, offset)
     packed.skip(inner)
     return _next_record(packed, most)[0]
@@ -242,12 +238,11 @@ def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
     if found.kind in ("response", "revisit") and packed.peek(min(size, 5)) == b"HTTP/":
         begin = packed.inner
         http = _head(packed, min(size, _LONGEST_HEAD))
-        if http is None and size > _LONGEST_HEAD:
-            packed.skip(size)
-            return None, BROKEN
         if http is None:  # no body
-            http = packed.peek(size)
+            http = packed.peek(min(size, _LONGEST_HEAD))
             packed.skip(size)
+            if size > _LONGEST_HEAD:
+                return None, BROKEN
         status = _STATUS.match(http)
         found.status, found.http = int(status[1]) if status else 0, _headers(http)
         size -= packed.inner - begin
@@ -335,10 +330,7 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
 
 
 def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
-    """What was captured in a file, and where; what is wrong with the file is counted in *faults*.
-
-    Raises OSError if the file cannot be read.
-    """
+    """What was captured in a file, and where; what is wrong with it is counted in *faults*."""
     reader, steps = _Reader(file, faults), 1
     while (start := reader.place) is not None:
         yield from reader.quick_captures()
@@ -355,9 +347,8 @@ def originals_in(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
     while reader.place is not None:
         for record in reader.records():
             if record.kind in ("response", "resource"):
-                for name in (record.headers.get(_RECORD_ID), record.headers.get(_DIGEST)):
-                    if name:
-                        yield name, record.offset, record.inner
+                names = record.headers.get(_RECORD_ID), record.headers.get(_DIGEST)
+                yield from ((name, record.offset, record.inner) for name in names if name)
 
 
 class _Reader:
@@ -510,10 +501,7 @@ def kind_of_status(status: int, mime: str, *, has_target: bool) -> int:
 
 
 def _is_of_another(status: int | None) -> bool:
-    """Whether a revisit with that status has the body of another capture.
-
-    One that redirects, or was not found, says so itself: empty bodies are all alike.
-    """
+    """Whether a revisit with that status has the body of another capture, and is not a redirect."""
     return not status or status == 304 or 200 <= status < 300
 
 
@@ -608,18 +596,31 @@ def joined_chunks(body: bytes) -> bytes:
     return b"".join(pieces) if pieces and is_cut else body
 
 
-def _gunzip(body: bytes, most: int) -> bytes:
-    place, pieces = 0, []
-    while body.startswith(_GZIP[:2], place) and most >= 0:  # members, one after the other
-        found, place = _inflated(body, 31, most, place)
-        pieces.append(found)
-        most -= len(found)
+def _inflated(window: int, body: bytes, most: int) -> bytes:
+    """What is packed, also in several members of gzip; of what is damaged, all before that."""
+    unpacker, pieces, size, place, step = zlib.decompressobj(window), [], 0, 0, _LOOK
+    # In small steps: zlib copies what is behind its end, and gives nothing of a step that fails.
+    while place < len(body) and size <= most:
+        before = unpacker.copy()
+        try:
+            pieces.append(unpacker.decompress(body[place : place + step]))
+        except zlib.error:
+            if step == 1:
+                break
+            unpacker, step = before, 1
+            continue
+        size += len(pieces[-1])
+        place = min(place + step, len(body)) - len(unpacker.unused_data)
+        if unpacker.eof:
+            if not body.startswith(_GZIP[:2], place):
+                break
+            unpacker = zlib.decompressobj(window)
     return b"".join(pieces)
 
 
 def _deflate(body: bytes, most: int) -> bytes:
     # As it should be, and as some servers do it. Almost anything can be the start of the latter.
-    if found := _inflated(body, zlib.MAX_WBITS, most)[0]:
+    if found := _inflated(zlib.MAX_WBITS, body, most):
         return found
     raw = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
@@ -627,24 +628,6 @@ def _deflate(body: bytes, most: int) -> bytes:
     except zlib.error:
         return b""
     return found if raw.eof or len(found) > most else b""
-
-
-def _inflated(body: bytes, window: int, most: int, place: int = 0) -> tuple[bytes, int]:
-    """What is packed from a place on, and where it ends; of what is damaged, all before that."""
-    unpacker, pieces, size, step = zlib.decompressobj(window), [], 0, _LOOK
-    # In small steps: zlib copies what is behind its end, and gives nothing of a step that fails.
-    while place < len(body) and size <= most and not unpacker.eof:
-        before = unpacker.copy()
-        try:
-            pieces.append(unpacker.decompress(body[place : place + step]))
-        except zlib.error:
-            if step == 1:
-                return b"".join(pieces), len(body)
-            unpacker, step = before, 1
-            continue
-        place += step
-        size += len(pieces[-1])
-    return b"".join(pieces), min(place, len(body)) - len(unpacker.unused_data)
 
 
 def _unbrotli(body: bytes, most: int) -> bytes:
@@ -665,8 +648,7 @@ def _unzstd(body: bytes, most: int) -> bytes:
 
 # Each gives b"" for what is not packed that way, and may give more than is allowed.
 _CODINGS: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
+    **dict.fromkeys(("gzip", "x-gzip"), partial(_inflated, 31)),
     "deflate": _deflate,
     "br": _unbrotli,
     "zstd": _unzstd,
