@@ -6,11 +6,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from tests.support.crawls import FixtureServer, run_scrapy
 from tplspider.arguments import Arguments
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+from tplspider.spiders.template_strip import TemplateStripSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +97,14 @@ def test_lists_inside_the_folder_alone(feeds_dir: Path) -> None:
     assert fault(settings, url="", urls="keys.txt") == ""
     for name in ("../keys.txt", "/etc/passwd", "out/keys.txt", f"file://{feeds_dir}/keys.txt"):
         assert fault(settings, url="", urls=name).startswith("urls: "), name
+
+
+def test_no_files_of_the_server_are_stripped(feeds_dir: Path) -> None:
+    settings = {"TPLSPIDER_CONFINE": True, "TPLSPIDER_FEEDS_DIR": str(feeds_dir)}
+    with pytest.raises(ValueError, match="TPLSPIDER_CONFINE"):
+        TemplateStripSpider.from_crawler(
+            Crawler(TemplateStripSpider, settings), source=str(feeds_dir)
+        )
 
 
 def test_a_crawl(

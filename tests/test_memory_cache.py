@@ -80,7 +80,9 @@ def test_size_and_age_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     storage = MemoryCacheStorage(Settings())
     requests = [Request(f"{PAGE}{number}") for number in range(6)]
     for request in [*requests, requests[-1]]:  # a second copy takes the place of the first
-        storage.store_response(SPIDER, request, Response(request.url, body=bytes(8_000_000)))
+        storage.store_response(
+            SPIDER, request, Response(request.url, body=bytes(MOST_BYTES // 4 - 4096))
+        )
     large = Response(PAGE, body=bytes(MOST_BYTES // 4))
     storage.store_response(SPIDER, Request(PAGE), large)
     kept = [storage.retrieve_response(SPIDER, each) for each in [*requests, Request(PAGE)]]

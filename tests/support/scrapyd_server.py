@@ -163,7 +163,7 @@ def deployed(clone: Path, folder: Path) -> Iterator[Scrapyd]:
     with running_scrapyd(folder) as server:
         done = deploy(clone, server, "production", "-v", "0.9")
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["spiders"] == 1
+        assert json.loads(done.stdout)["spiders"] == 2
         yield server
 
 

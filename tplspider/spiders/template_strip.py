@@ -231,8 +231,10 @@ class TemplateStripSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
         settings = crawler.settings
+        if Config.of(settings).confine:
+            raise ValueError("TPLSPIDER_CONFINE is on: jobs read no files of the server")
+        spider = super().from_crawler(crawler, *args, **kwargs)
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
         settings.set("TPLSPIDER_EXTRACT_WORKERS", cores, priority="default")
