@@ -135,10 +135,9 @@ def open_archive(
     lost: Callable[[OSError], object] | None = None,
     seen: Callable[[Path, int], object] = lambda _path, _bytes: None,
 ) -> Archive:
-    """The archive of some files; what the index does not know yet is read first.
+    """The archive of some files; what the index does not know yet is read, and *seen* told of it.
 
-    *seen* is told how far a file is read. Raises IndexFileError for an index that cannot be used,
-    and OSError for a file, unless *lost* takes that: then the file is left out.
+    Raises IndexFileError for an index, and OSError for a file, unless *lost* takes that.
     """
     paths = list(dict.fromkeys(Path(os.path.realpath(file)) for file in files))
     if not paths:
