@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,6 @@ from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.support.crawls import FixtureServer
     from tplspider.sources.archive import Archive
@@ -110,9 +110,12 @@ def test_a_file_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     lost: list[OSError] = []
     file = write(tmp_path / "1.warc.gz", "a")
     (tmp_path / "2.warc.gz").mkdir()
-    archive = open_archive([file, tmp_path / "2.warc.gz", tmp_path / "3.warc.gz"], lost=lost.append)
-    assert [*archive.files] == [file]
-    assert len(lost) == 2
+    # The last one can be opened, but not read.
+    files = [file, tmp_path / "2.warc.gz", tmp_path / "3.warc.gz", Path("/proc/self/mem")]
+    for count in (3, 6):
+        archive = open_archive(files, lost=lost.append)
+        assert [*archive.files] == [file]
+        assert len(lost) == count
 
 
 def test_pages_of_sites_by_their_sample_keys(tmp_path: Path) -> None:

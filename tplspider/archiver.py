@@ -49,8 +49,7 @@ _MOST_KNOWN = 4096  # records that a later one can refer to
 class Archiver:
     """The downloader middleware that records what requests give.
 
-    It comes after HttpCompressionMiddleware, so that bodies are as they came, and before all that
-    answer requests in place of a server. The spider reports what no middleware sees.
+    It comes after HttpCompressionMiddleware, so that bodies are as they came.
     """
 
     def __init__(self, crawler: Crawler, spider: Any) -> None:
@@ -76,10 +75,9 @@ class Archiver:
         return cls(crawler, spider)
 
     def spider_opened(self) -> None:
-        settings, options = self._crawler.settings, {"overwrite": True}
-        make = FeedFileStorage.from_crawler
+        settings, told = self._crawler.settings, {"feed_options": {"overwrite": True}}
         try:
-            storage = make(self._crawler, str(self._path), feed_options=options)
+            storage = FeedFileStorage.from_crawler(self._crawler, str(self._path), **told)
             self._file = storage.open(self._spider)
         except OSError as error:
             logger.error("%s cannot be written: %s", self._path, error.strerror)  # noqa: TRY400

@@ -12,9 +12,10 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter, OrderedDict
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -52,15 +53,14 @@ CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
     search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
     WITHOUT ROWID;
-CREATE INDEX of_search ON captures (search, key) WHERE search <> '';
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 CREATE TABLE originals (name INT, file INT, offset INT, inner INT);
 CREATE INDEX of_name ON originals (name);
 """
+_QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
 _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are put in at a time
-_MOST_SITES = 10_000  # whose numbers are kept at hand
 _MOST_OPEN = 64  # files at a time
 _MOST_ALIASES = 5  # that lead from one capture to the next
 _MOST_READ = 1000  # records for one address: captures that name each other are beyond number
@@ -135,39 +135,34 @@ def open_archive(
     lost: Callable[[OSError], object] | None = None,
     seen: Callable[[Path, int], object] = lambda _path, _bytes: None,
 ) -> Archive:
-    """The archive of some files; what the index does not know yet is read first.
+    """The archive of some files; what the index does not know yet is read, and *seen* told of it.
 
-    *seen* is told how far a file is read. Raises IndexFileError for an index that cannot be used,
-    and OSError for a file, unless *lost* takes that: then the file is left out.
+    Raises IndexFileError for an index, and OSError for a file, unless *lost* takes that.
     """
     paths = list(dict.fromkeys(Path(os.path.realpath(file)) for file in files))
     if not paths:
         raise ValueError("no files")
     where = Path(index).absolute() if index else _default_index(paths[0])
-    known, wanted = _known_files(where), []
+    known, wanted, failed = _known_files(where), list[Path](), list[OSError]()
     for path in paths:
         try:
             status = path.stat()
         except OSError as error:
-            if lost is None:
-                raise
-            lost(error)
+            failed.append(error)
             continue
-        if path not in known or (known[path].size, known[path].changed) != (
-            status.st_size,
-            status.st_mtime_ns,
-        ):
+        found = known.get(path)
+        if not found or (found.size, found.changed) != (status.st_size, status.st_mtime_ns):
             wanted.append(path)
-    if wanted:
+    if wanted and (lost or not failed):
         try:
-            failed = _update(where, wanted, known, seen)
+            failed += _update(where, wanted, known, seen)
         except (sqlite3.Error, OSError) as error:
             raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
-        for fault in failed:
-            if lost is None:
-                raise fault
-            lost(fault)
         known = _known_files(where)
+    for fault in failed:
+        if lost is None:
+            raise fault
+        lost(fault)
     return Archive(where, {path: known[path] for path in paths if path in known})
 
 
@@ -190,27 +185,50 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     """The files that an index knows; none if it is damaged or of another version."""
     if not where.exists():
         return {}
+    kind = version = 0
     try:
         with closing(_connect(where)) as connection:
-            (kind,), (version,) = (
-                connection.execute(f"PRAGMA {name}").fetchone()
-                for name in ("application_id", "user_version")
-            )
-            if kind == _KIND and version == _VERSION:
+            (kind,) = connection.execute("PRAGMA application_id").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if (kind, version) == (_KIND, _VERSION):
                 rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
                 return {
-                    Path(os.path.normpath(where.parent / os.fsdecode(path))): IndexedFile(
-                        size, changed, records, json.loads(faults)
-                    )
+                    _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
                     for path, size, changed, records, faults in rows
                 }
-    except (sqlite3.Error, ValueError) as error:
-        if "not a database" not in str(error):
-            return {}
-        kind = 0
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        kind = 0 if "not a database" in str(error) else _KIND
     if kind != _KIND:
         raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
     return {}
+
+
+def _path(index: Path, path: bytes) -> Path:
+    """A file, by its path from the folder of the index."""
+    return Path(os.path.normpath(index.parent / os.fsdecode(path)))
+
+
+@contextmanager
+def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connection]:
+    """A new index, or a copy of an old one, which takes its name in the end.
+
+    So nothing is written through a link, readers are not disturbed, and a kill does no harm.
+    """
+    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
+    os.close(number)
+    try:
+        if old:
+            shutil.copyfile(old, name)
+        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            connection.executescript(_QUICK if old else _QUICK + _TABLES)
+            connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
+            yield connection
+            _add_originals(connection, where.parent)
+        Path(name).chmod(0o644)
+        Path(name).replace(where)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _update(
@@ -219,54 +237,35 @@ def _update(
     known: dict[Path, IndexedFile],
     seen: Callable[[Path, int], object],
 ) -> list[OSError]:
-    """Replace an index by one that knows these files as they are; what cannot be read.
-
-    A new file takes its name: so nothing is written through a link, readers are not disturbed, and
-    a kill does no harm.
-    """
+    """Replace an index by one that knows these files as they are; what cannot be read."""
     failed: list[OSError] = []
-    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
-    os.close(number)
-    try:
-        if known:
-            shutil.copyfile(where, name)
-        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-            connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
-            connection.execute("PRAGMA cache_size = -16384")
-            if not known:
-                connection.executescript(_TABLES)
-            connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
-            connection.execute("BEGIN")
-            for path in paths:
-                try:
-                    _add(connection, where.parent, path, seen)
-                except OSError as error:
-                    connection.execute("DELETE FROM files WHERE size IS NULL")
-                    failed.append(error)
-            _add_originals(connection, where.parent)
-            connection.execute("COMMIT")
-        Path(name).chmod(0o644)
-        Path(name).replace(where)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    with _new_index(where, where if known else None) as connection:
+        connection.execute("BEGIN")
+        for path in paths:
+            try:
+                _add(connection, where.parent, path, seen)
+            except OSError as error:
+                failed.append(error)
+        connection.execute("COMMIT")
     return failed
 
 
 def _add(
     connection: sqlite3.Connection, folder: Path, path: Path, seen: Callable[[Path, int], object]
 ) -> None:
-    """Put in what a file holds, in place of what was known of it."""
+    """Put in what a file holds, in place of what was known of it.
+
+    A file that cannot be read to its end is not in the index at all.
+    """
     faults: Counter[str] = Counter()
     relative = os.fsencode(os.path.relpath(path, folder))
+    known = connection.execute("SELECT number FROM files WHERE path = ?", (relative,)).fetchone()
+    newest = connection.execute("SELECT coalesce(max(number), 0) FROM files").fetchone()
+    number = known[0] if known else newest[0] + 1
+    if known:
+        for table, column in (("captures", "file"), ("originals", "file"), ("files", "number")):
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (number,))  # noqa: S608 - ours
     connection.execute("DELETE FROM temp.added")
-    connection.execute("INSERT OR IGNORE INTO files (path) VALUES (?)", (relative,))
-    select = "SELECT number FROM files WHERE path = ?"
-    (number,) = connection.execute(select, (relative,)).fetchone()
-    connection.execute("UPDATE files SET size = NULL WHERE number = ?", (number,))
-    for table in ("captures", "originals"):
-        connection.execute(f"DELETE FROM {table} WHERE file = ?", (number,))  # noqa: S608 - ours
     sites: dict[str, int] = {}
     records = nameless = 0
     with path.open("rb") as file:
@@ -280,11 +279,9 @@ def _add(
             seen(path, batch[-1].offset)
     # Rows come in any order, and go into the table in its own: that is much faster.
     connection.execute(_MERGE)
-    connection.execute(
-        "UPDATE files SET size = ?, changed = ?, records = ?, faults = ?, nameless = ?, named = 0"
-        " WHERE number = ?",
-        (status.st_size, status.st_mtime_ns, records, json.dumps(faults), nameless, number),
-    )
+    told = (status.st_size, status.st_mtime_ns, records, json.dumps(faults), nameless)
+    row = (number, relative, *told, 0)
+    connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def _row(
@@ -292,37 +289,32 @@ def _row(
 ) -> tuple[object, ...]:
     name = capture.identity
     origin = name[: name.find("/", 8)]
-    site = sites.get(origin)
-    if site is None:
-        if len(sites) >= _MOST_SITES:
-            sites.clear()
+    if origin not in sites:
         given = (site_name(name),)
         connection.execute("INSERT OR IGNORE INTO sites (name) VALUES (?)", given)
         found = connection.execute("SELECT number FROM sites WHERE name = ?", given)
-        site = sites[origin] = found.fetchone()[0]
+        (sites[origin],) = found.fetchone()
     place = (file, capture.offset, capture.inner)
-    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
+    return (key_of(name), capture.kind, capture.date, *place, sites[origin], capture.search)
 
 
 def _add_originals(connection: sqlite3.Connection, folder: Path) -> None:
     """Where revisits give no address, note which record has which id and digest."""
     if not connection.execute("SELECT 1 FROM files WHERE nameless LIMIT 1").fetchone():
         return
+    connection.execute("BEGIN")
     query = "SELECT number, path FROM files WHERE named = 0"
     for number, path in connection.execute(query).fetchall():
         with suppress(OSError), (folder / os.fsdecode(path)).open("rb") as file:
             rows = ((key_of(name), number, *place) for name, *place in originals_in(file))
             connection.executemany("INSERT INTO originals VALUES (?, ?, ?, ?)", rows)
             connection.execute("UPDATE files SET named = 1 WHERE number = ?", (number,))
+    connection.execute("COMMIT")
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
     """Make one index of several in its folder, each of other files."""
-    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
-    os.close(number)
-    with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _TABLES)
-        connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
+    with _new_index(where) as connection:
         for part in parts:
             connection.execute("ATTACH ? AS part", (str(part),))
             connection.executescript(
@@ -337,9 +329,6 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
             )
             connection.execute("DETACH part")
         connection.execute(_MERGE)
-        _add_originals(connection, where.parent)
-    Path(name).chmod(0o644)
-    Path(name).replace(where)
 
 
 # Pages.
@@ -360,14 +349,12 @@ class WarcSite:
         self._largest = largest
         self._left = 0  # records that may be read for the address that is asked for
         self._connection = _connect(index)
-        folder, known = index.parent, self._connection.execute("SELECT number, path FROM files")
-        paths = {n: Path(os.path.normpath(folder / os.fsdecode(path))) for n, path in known}
+        known = self._connection.execute("SELECT number, path FROM files")
+        paths = {number: _path(index, path) for number, path in known}
         wanted = paths.values() if files is None else set(files)
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-        marked = "SELECT 1 FROM captures WHERE search <> '' LIMIT 1"
-        self._has_searches = self._connection.execute(marked).fetchone() is not None
         self._open: OrderedDict[tuple[int, int], BinaryIO] = OrderedDict()  # the last used is last
 
     def __enter__(self) -> Self:
@@ -390,16 +377,13 @@ class WarcSite:
 
     def is_absent(self, url: str) -> bool:
         """Whether nothing is archived of an address; mostly, nothing is read to find out."""
-        for place in self._captures(url):
-            if place.kind != ALIAS:
-                return False
-            return self.load(url) == NoPage(NOT_ARCHIVED)
-        return True
+        best = next(self._captures(url), None)
+        return not best or (best.kind == ALIAS and self.load(url) == NoPage(NOT_ARCHIVED))
 
     def sites(self) -> Iterator[str]:
         """The names of all sites, in their order."""
-        for (name,) in self._connection.execute("SELECT name FROM sites ORDER BY name"):
-            yield name
+        rows = self._connection.execute("SELECT name FROM sites ORDER BY name")
+        return (name for (name,) in rows)
 
     def pages(self, site: str | None = None) -> Iterator[StoredPage]:
         """The pages of a site by their keys, each by its best capture; or those of all sites."""
@@ -407,13 +391,11 @@ class WarcSite:
             for name in self.sites():
                 yield from self.pages(name)
             return
-        last = None
         of_site = f"site = (SELECT number FROM sites WHERE name = ?) AND kind <= {ALIAS}"  # noqa: S608 - ours
-        for row in self._places(of_site, f"key, {_BEST}", site):
-            if row.key != last:
-                last = row.key
-                place = self.paths[row.file], row.offset, row.inner, row.key
-                yield StoredPage(site, *place, self, row)
+        rows = self._places(of_site, f"key, {_BEST}", site)
+        for key, captures in groupby(rows, attrgetter("key")):
+            best = next(captures)
+            yield StoredPage(site, self.paths[best.file], best.offset, best.inner, key, self, best)
 
     def count_pages(self) -> int:
         """How many pages there are, each address once."""
@@ -473,7 +455,7 @@ class WarcSite:
             key = key_of(identity(url))
         except ValueError:  # not an address
             return
-        if self.search and self._has_searches:
+        if self.search:
             order, own = f"kind > 0, {_BEST.removeprefix('kind, ')}", f"{condition} AND search = ?"
             yield from self._places(f"key = ? AND {own}", order, key, *values, self.search)
         yield from self._places(f"key = ? AND {condition}", _BEST, key, *values)

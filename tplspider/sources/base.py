@@ -31,11 +31,7 @@ class SiteSource(Protocol):
     """The pages of a website, by their addresses: a folder, memory, an archive."""
 
     def load(self, url: str) -> WebPage | Redirect | NoPage:
-        """What is at an address: an answer with a body, or what stands for one.
-
-        A page that redirects need not be told from others: that is found out from its status, its
-        headers and its text.
-        """
+        """What is at an address. A WebPage may redirect, by its status, its headers or its text."""
 
 
 class StoredPage(Protocol):
@@ -96,10 +92,9 @@ def search_pages(
 
 
 def limits_of(source: SiteSource, limits: SearchLimits | None = None) -> SearchLimits:
-    """The limits of a search among the pages of *source*, which may know what it does not have.
+    """The limits of a search among the pages of *source*, which may have a method ``is_absent``.
 
-    That is a method ``is_absent``: whether there is nothing at an address. Such a link is free, but
-    not one whose address is too long: that is not asked for, wherever the pages are.
+    A link to what is absent is free, but not one whose address is too long.
     """
     found = limits or SearchLimits()
     is_absent = getattr(source, "is_absent", None)
@@ -114,7 +109,7 @@ def drive(
     source: SiteSource,
     keep: Callable[[Page, WebPage], object] = lambda _page, _source: None,
 ) -> None:
-    """Load what a session asks for, until it is over; *keep* is given its pages as they came."""
+    """Load what a session asks for, until it is over; *keep* is given its pages."""
     most = session.limits.max_redirects
     _give(session, keep, None, *_load(source, session.url, most))
     while visits := session.take():

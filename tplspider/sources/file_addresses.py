@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from w3lib.url import safe_url_string
 
 from tplspider.web.addresses import (
-    LONGEST_HOST,
     check_host,
     host_of,
     identity,
@@ -94,20 +94,16 @@ def origin_of(name: bytes, scheme: str = "") -> str:
     if not found:
         return ""
     host, port = found[1].decode(), int(found[3] or 0)
-    is_public = bool(registered_domain(host))
     labels = host.split(".")
-    is_host = is_public or _is_ip(host) or labels[-1] in _PRIVATE
-    if not is_host:  # the names of a network of somebody's own, told by their ports
-        is_host = found[2] == b":" and port >= _LOWEST_PORT
-    if (
-        not is_host
-        or port > _HIGHEST_PORT
-        or len(host) > LONGEST_HOST
-        or not all(map(_LABEL.fullmatch, labels))
-    ):
+    is_host = (
+        registered_domain(host)
+        or _is_ip(host)
+        or labels[-1] in _PRIVATE
+        or (found[2] == b":" and port >= _LOWEST_PORT)  # of a private network
+    )
+    if not is_host or port > _HIGHEST_PORT or not all(map(_LABEL.fullmatch, labels)):
         return ""
-    if not scheme:
-        scheme = _scheme(host, port)
+    scheme = scheme or _scheme(host, port)
     is_default = port in (0, 443 if scheme == "https" else 80)
     return f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
 
@@ -134,11 +130,9 @@ def without_query(name: bytes) -> bytes:
 
 
 def _is_ip(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ip_address(host))
+    return False
 
 
 def web_address(url: str) -> str:
@@ -162,14 +156,11 @@ def _tail(path: bytes) -> str:
     """A path as it stands in an address, with the query that may be in the name of the file."""
     folder, slash, name = path.rpartition(b"/")
     stem = without_query(name)
-    query = ""
-    if len(stem) < len(name):
-        given = _QUERY.sub(b"", name[len(stem) :], count=1)
-        if b"=" in given:  # wget adds an ending to names that have none for HTML
-            given = given.removesuffix(b".html")
-        query = f"?{_quoted(given, '/?')}"
-    stem = b"" if stem == _INDEX else stem
-    return _quoted(folder + slash + stem, "/") + query
+    given = _QUERY.sub(b"", name[len(stem) :], count=1)
+    if b"=" in given:  # wget adds an ending to names that have none for HTML
+        given = given.removesuffix(b".html")
+    query = f"?{_quoted(given, '/?')}" if len(stem) < len(name) else ""
+    return _quoted(folder + slash + (b"" if stem == _INDEX else stem), "/") + query
 
 
 def _quoted(text: bytes, safe: str) -> str:

@@ -1,7 +1,7 @@
-"""The records of WARC files: gzip, zstd and plain, also mixed, and in whatever state a file is.
+"""The records of WARC files: gzip, zstd and plain, also mixed, damaged and cut.
 
-FastWARC reads as long as a file is in order. Where it stops, or packs several records together,
-records are read one by one, and the next one is searched for.
+FastWARC reads as long as a file is in order. The rest is read one by one, with a search for the
+next record behind what cannot be read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -50,13 +50,11 @@ RENDERED, PAGE, ALIAS, REDIRECT, OUTCOME, OTHER = range(6)
 CUT, BROKEN, WRONG_LENGTH = "cut off", "unreadable parts", "wrong lengths"
 
 _LONGEST_HEAD = 1 << 20  # bytes: of a record's own header, and of the HTTP head in it
-_BLOCK = 1 << 16  # bytes that are read at a time
-_GLANCE = 1 << 10  # bytes that tell that nothing starts at a place
+_BLOCK = 1 << 14  # bytes that are read at a time
 _MOST_STEPS = 1 << 10  # parts that are read one by one before FastWARC is tried again
 _SEARCHED = 1 << 20  # bytes in which the next record is searched at a time
 _OVERLAP = 64  # more than what a record starts with
 _FIELDS = 1 << 16  # bytes of metadata that are read
-_LONGEST = 200  # characters of what is kept of a header
 _MOST_LAYERS = 4  # of packing, one in the other
 _DIGITS = 19  # more than any length has
 _LOOK = 1 << 12  # bytes in which most heads end
@@ -74,8 +72,7 @@ _STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?!\S)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]{0,4096})?\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
 _REASON = re.compile(r"[a-z0-9-]{1,40}")  # as those of a crawl: anybody may have written it
-_NO_DIGITS = str.maketrans("", "", "-:TZtz. +")
-_FAULTS = (OSError, FastWARCError, ValueError)
+_NO_DIGIT = re.compile("[^0-9]+")
 _UNPACKING = (zlib.error, ZstdError, EOFError)
 
 
@@ -110,16 +107,11 @@ class Capture:
 
     @property
     def key(self) -> int:
-        """The number that stands for the address: its sample key, in the numbers of SQLite."""
         return key_of(self.identity)
-
-    @property
-    def site(self) -> str:
-        return site_name(self.identity)
 
 
 def key_of(name: str) -> int:
-    """The key of an identity; keys sort as sample keys do."""
+    """The sample key of an identity, in the numbers of SQLite."""
     return place_of(name) - (1 << 63)
 
 
@@ -127,23 +119,20 @@ def key_of(name: str) -> int:
 
 
 class _Packed:
-    """A stream of what is packed together at a place: a gzip member, a zstd frame, or plain text.
+    """What is packed together at a place: a gzip member, a zstd frame, or plain text."""
 
-    *fault* says why it ended early.
-    """
-
-    def __init__(self, file: BinaryIO, place: int, block: int = _BLOCK) -> None:
-        self.file, self.place, self.inner, self.fault = file, place, 0, ""
+    def __init__(self, file: BinaryIO, place: int) -> None:
+        self.file, self.place, self.inner = file, place, 0
+        self.fault = ""  # why it ended early
         self._buffer, self._packed, self._at, self._is_over = b"", b"", place, False
-        self._block = block
         first = self._read()
         self.is_plain = not first.startswith((_GZIP, _ZSTD))
         if self.is_plain:
             self._buffer = first
-        else:
-            is_gzip = first.startswith(_GZIP)
-            self._unpacker: Any = zlib.decompressobj(31) if is_gzip else ZstdDecompressor()
-            self._packed = first
+            return
+        is_gzip = first.startswith(_GZIP)
+        self._unpacker: Any = zlib.decompressobj(31) if is_gzip else ZstdDecompressor()
+        self._packed = first
 
     @property
     def end(self) -> int:
@@ -186,8 +175,7 @@ class _Packed:
 
     def _read(self) -> bytes:
         self.file.seek(self._at)
-        found = self.file.read(self._block)
-        self._block = min(2 * self._block, _BLOCK)
+        found = self.file.read(_BLOCK)
         self._at += len(found)
         self._is_over = not found
         return found
@@ -211,10 +199,7 @@ class _Packed:
 
 
 def read_at(file: BinaryIO, offset: int, inner: int = 0, most: int = LARGEST) -> Record | None:
-    """The record at a place, with *most* bytes of its body and one; None if there is none.
-
-    Raises OSError if the file cannot be read.
-    """
+    """The record at a place, with *most* bytes of its body and one; None if there is none."""
     packed = _Packed(file, offset)
     packed.skip(inner)
     return _next_record(packed, most)[0]
@@ -232,8 +217,8 @@ def unpacked_at(file: BinaryIO, offset: int) -> BinaryIO:
 def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
     """The next record of a stream, if it is all there, and what is wrong with it."""
     start = packed.peek(_OVERLAP)
-    while start[:1] in (b"\r", b"\n"):
-        packed.skip(len(start) - len(start.lstrip(b"\r\n")))
+    while (blank := len(start) - len(start.lstrip(b"\r\n"))) > 0:
+        packed.skip(blank)
         start = packed.peek(_OVERLAP)
     if not start:
         return None, packed.fault
@@ -253,12 +238,11 @@ def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
     if found.kind in ("response", "revisit") and packed.peek(min(size, 5)) == b"HTTP/":
         begin = packed.inner
         http = _head(packed, min(size, _LONGEST_HEAD))
-        if http is None and size > _LONGEST_HEAD:
-            packed.skip(size)
-            return None, BROKEN
         if http is None:  # no body
-            http = packed.peek(size)
+            http = packed.peek(min(size, _LONGEST_HEAD))
             packed.skip(size)
+            if size > _LONGEST_HEAD:
+                return None, BROKEN
         status = _STATUS.match(http)
         found.status, found.http = int(status[1]) if status else 0, _headers(http)
         size -= packed.inner - begin
@@ -313,16 +297,15 @@ def _checked_size(packed: _Packed, length: int, most: int) -> tuple[int, str]:
         return length, ""
     # A page may show what a record is: only if the length is wrong, the next record tells.
     for size in (_BLOCK, _SEARCHED, most):
-        content = packed.peek(min(size, length))
+        content = packed.peek(min(length, size))
         if following := _NEXT.search(content):
-            content = content[: following.start() + 1]
-        elif len(content) == size < length and size < most:
-            continue
-        elif not is_short:
-            return length, BROKEN
-        elif packed.is_plain or packed.fault:
-            return -1, packed.fault or CUT
-        break
+            break
+    if following:
+        content = content[: following.start() + 1]
+    elif not is_short:
+        return length, BROKEN
+    elif packed.is_plain or packed.fault:
+        return -1, packed.fault or CUT
     return len(content.removesuffix(b"\r\n\r\n").removesuffix(b"\n\n")), WRONG_LENGTH
 
 
@@ -333,182 +316,132 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
         file.seek(place)
         block = file.read(size)
         for found in _START.finditer(block):
-            if _is_start(file, place + found.start()):
-                return place + found.start()
+            packed = _Packed(file, place + found.start())
+            is_record = packed.peek(_OVERLAP).lstrip(b"\r\n").startswith(b"WARC/")
+            if is_record and _head(packed, _LONGEST_HEAD) is not None:
+                return packed.place
         if len(block) < size:
             return None
         place += len(block) - _OVERLAP
         size = _SEARCHED
 
 
-def _is_start(file: BinaryIO, place: int) -> bool:
-    packed = _Packed(file, place, _GLANCE)
-    start = packed.peek(_OVERLAP).lstrip(b"\r\n")
-    return start.startswith(b"WARC/") and _head(packed, _LONGEST_HEAD) is not None
-
-
 # All records of a file.
 
 
 def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
-    """What was captured in a file, and where; what is wrong with the file is counted in *faults*.
-
-    Raises OSError if the file cannot be read.
-    """
-    for found in _records_in(file, faults):
-        capture = capture_of(found) if isinstance(found, Record) else found
-        if capture:
-            yield capture
+    """What was captured in a file, and where; what is wrong with it is counted in *faults*."""
+    reader, steps = _Reader(file, faults), 1
+    while (start := reader.place) is not None:
+        yield from reader.quick_captures()
+        steps = 2 if reader.place != start else min(2 * steps, _MOST_STEPS)
+        for _ in range(steps):
+            for record in reader.records():
+                if capture := capture_of(record):
+                    yield capture
 
 
 def originals_in(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
     """What revisits may refer to, their ids and digests, and where they are in a file."""
-    for found in _records_in(file, Counter(), quick=False):
-        if isinstance(found, Record) and found.kind in ("response", "resource"):
-            for name in (found.headers.get(_RECORD_ID), found.headers.get(_DIGEST)):
-                if name:
-                    yield name, found.offset, found.inner
-
-
-def _records_in(
-    file: BinaryIO, faults: Counter[str], *, quick: bool = True
-) -> Iterator[Record | Capture]:
-    """All records of a file, some without bodies; if *quick*, of most only their captures."""
-    place, steps = _next_start(file, 0), 1
-    reader = _Reader(file, faults, is_told=bool(place))
-    if place or (place is None and file.seek(0, os.SEEK_END)):
-        faults[BROKEN] += 1
-    while place is not None:
-        # FastWARC finds a record behind one: so far all is well. What it found last is read again.
-        is_start = _start_check(file, place)
-        sure: int | None = None
-        held: tuple[int, Record | Capture | None] | None = None
-        try:
-            for record in _fast_records(file, place):
-                if (held and record.stream_pos <= held[0]) or not is_start(record.stream_pos):
-                    break  # packed together, so that these places are not those of the records
-                found = (quick and _quick_capture(record)) or _record(record)
-                if held:
-                    sure = held[0]
-                    if held[1]:
-                        yield held[1]
-                held = record.stream_pos, found
-        except _FAULTS as error:
-            _check_readable(error)
-        is_known = sure is not None
-        steps = 2 if is_known else min(2 * steps, _MOST_STEPS)
-        place = place if sure is None else sure
-        for _ in range(steps):
-            if place is not None:
-                yield from reader.records_at(place, but_first=is_known)
-                place, is_known = reader.following, False
-
-
-def _start_check(file: BinaryIO, place: int) -> Callable[[int], bool]:
-    """A check that what is packed as it is at *place* starts at another place as well."""
-    file.seek(place)
-    block, first = file.read(_BLOCK), place
-    magic = next((each for each in (_GZIP, _ZSTD) if block.startswith(each)), b"")
-
-    def check(offset: int) -> bool:
-        nonlocal block, first
-        if offset + len(magic) > first + len(block):  # several small records at a time
-            here, first = file.tell(), offset
-            file.seek(offset)
-            block = file.read(_BLOCK)
-            file.seek(here)
-        return block.startswith(magic, offset - first)
-
-    return check if magic else lambda _: True
+    reader = _Reader(file, Counter())
+    while reader.place is not None:
+        for record in reader.records():
+            if record.kind in ("response", "resource"):
+                names = record.headers.get(_RECORD_ID), record.headers.get(_DIGEST)
+                yield from ((name, record.offset, record.inner) for name in names if name)
 
 
 class _Reader:
-    """Reads records one by one, and counts what is wrong."""
+    """Reads a file from *place* on, which moves; None is the end. Counts what is wrong."""
 
-    def __init__(self, file: BinaryIO, faults: Counter[str], *, is_told: bool) -> None:
-        self.following: int | None = None  # the place behind those that were read last
-        self._file, self._faults, self._is_told = file, faults, is_told
+    def __init__(self, file: BinaryIO, faults: Counter[str]) -> None:
+        self._file, self._faults = file, faults
+        self.place = _next_start(file, 0)
+        self._is_known = False  # the record at the place was given already
+        self._is_told = self.place != 0  # a fault is not counted again for what follows from it
+        if self._is_told and file.seek(0, os.SEEK_END):
+            faults[BROKEN] += 1
 
-    def records_at(self, place: int, *, but_first: bool) -> Iterator[Record]:
-        """The records at a place: one that is plain, or what is packed together."""
-        packed = _Packed(self._file, place)
+    def quick_captures(self) -> Iterator[Capture]:
+        """The captures that FastWARC finds, as long as all is in order.
+
+        It does not tell a damaged record from a good one: a record counts when another follows.
+        """
+        assert self.place is not None
+        magic = self._bytes_at(self.place)
+        last: tuple[int, Capture | None] | None = None
+        self._file.seek(self.place)
+        try:
+            for record in ArchiveIterator(
+                self._file, record_types=WarcRecordType.any_type, max_header_len=_LONGEST_HEAD
+            ):
+                place = record.stream_pos
+                if (last and place <= last[0]) or self._bytes_at(place) != magic:
+                    return  # packed together, so that these places are not those of the records
+                capture = self._capture(record)
+                if last:
+                    self.place, self._is_known = last[0], True
+                    if last[1]:
+                        yield last[1]
+                last = place, capture
+        except (OSError, FastWARCError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # it is not about what the file holds
+
+    def _bytes_at(self, place: int) -> bytes:
+        here = self._file.tell()
+        self._file.seek(place)
+        found = self._file.read(3)
+        self._file.seek(here)
+        return found
+
+    def _capture(self, record: WarcRecord) -> Capture | None:
+        """What a record is to the index; most need no more than what FastWARC has read."""
+        if record.record_type in (WarcRecordType.request, WarcRecordType.warcinfo):
+            return None
+        http, headers = record.http_headers, record.headers
+        url = headers.get(_TARGET)
+        if record.record_type == WarcRecordType.response and http and url and is_simple(url):
+            status = http.status_code or 0
+            mime, location = record.http_content_type or "", http.get("Location")
+            kind = kind_of_status(status, mime, has_target=location is not None)
+            date, search = capture_date(headers.get(_DATE) or ""), headers.get(SEARCH) or ""
+            return Capture(url, url, kind, date, search, offset=record.stream_pos)
+        here = self._file.tell()
+        found = read_at(self._file, record.stream_pos, most=_FIELDS)
+        self._file.seek(here)
+        if found is None:
+            raise ValueError  # it is read, and the fault named, one by one
+        return capture_of(found)
+
+    def records(self) -> Iterator[Record]:
+        """The records at the place: one that is plain, or what is packed together."""
+        if self.place is None:
+            return
+        packed = _Packed(self._file, self.place)
         while True:
             found, fault = _next_record(packed, LARGEST)
             if found:
                 self._is_told = False
+                if not self._is_known:
+                    yield found
+            self._is_known = False
             if found or fault:
                 self._tell(fault)
-            if found and not but_first:
-                yield found
-            but_first = False
             if packed.is_plain or (not found and not packed.find(_NEXT)):
                 break
-        end = place + 1 if packed.fault else max(packed.end, place + 1)
-        self.following = _next_start(self._file, end)
+        end = self.place + 1 if packed.fault else max(packed.end, self.place + 1)
+        self.place = _next_start(self._file, end)
         self._file.seek(end)
-        size = _OVERLAP if self.following is None else min(self.following - end, _OVERLAP)
+        size = _OVERLAP if self.place is None else min(self.place - end, _OVERLAP)
         if (rest := self._file.read(size).strip(b"\r\n")) and not self._is_told:
             is_cut = rest.startswith((_GZIP, _ZSTD, b"WARC/")) or b"WARC/".startswith(rest)
-            self._tell(CUT if is_cut and self.following is None else BROKEN)
+            self._tell(CUT if is_cut and self.place is None else BROKEN)
 
     def _tell(self, fault: str) -> None:
-        """Count a fault, but not what follows from it."""
         if fault and not self._is_told:
             self._faults[fault] += 1
         self._is_told = bool(fault)
-
-
-def _check_readable(error: Exception) -> None:
-    """Raise an error that is not about what a file holds: the disk fails, or is gone."""
-    if isinstance(error, OSError) and error.errno is not None:
-        raise error
-
-
-class _OddRecordError(ValueError):
-    """FastWARC does not know what it is: it goes by the letters of names."""
-
-
-def _fast_records(file: BinaryIO, place: int) -> Iterator[WarcRecord]:
-    file.seek(place)
-    return iter(
-        ArchiveIterator(file, record_types=WarcRecordType.any_type, max_header_len=_LONGEST_HEAD)
-    )
-
-
-def _quick_capture(record: WarcRecord) -> Capture | None:
-    """What most records are to the index."""
-    http, headers = record.http_headers, record.headers
-    if http is None or record.record_type != WarcRecordType.response:
-        return None
-    # By FastWARC's own names headers cost next to nothing.
-    url = headers.get(_TARGET)
-    if not url or not is_simple(url):
-        return None
-    status = http.status_code or 0
-    if status in REDIRECTS and http.get("Location") is None:
-        kind = OTHER
-    else:
-        kind = kind_of_status(status, (record.http_content_type or "")[:_LONGEST])
-    date = capture_date((headers.get(_DATE) or "")[:_LONGEST])
-    search = (headers.get(SEARCH) or "")[:_LONGEST]
-    return Capture(url, url, kind, date, search, offset=record.stream_pos)
-
-
-def _record(record: WarcRecord) -> Record | None:
-    """A record as FastWARC read it; None for one that tells nothing of a page."""
-    kind = record.record_type
-    if kind in (WarcRecordType.request, WarcRecordType.warcinfo):
-        return None
-    headers = {name.lower(): value for name, value in record.headers.items()}
-    if kind == WarcRecordType.unknown or "WARC-Target-URI" not in record.headers:
-        raise _OddRecordError
-    found = Record(record.stream_pos, 0, headers["warc-type"], headers)
-    if kind == WarcRecordType.metadata:
-        found.body = record.reader.read(_FIELDS)
-    if (http := record.http_headers) is not None:
-        found.status = http.status_code or 0
-        found.http = {name.lower(): value for name, value in http.items()}
-    return found
 
 
 # What a record is to the index.
@@ -525,8 +458,8 @@ def capture_of(record: Record) -> Capture | None:
         site_name(name)
     except ValueError:
         return None
-    date = capture_date(record.headers.get("warc-date", "")[:_LONGEST])
-    search = record.headers.get(SEARCH.lower(), "")[:_LONGEST]
+    date = capture_date(record.headers.get("warc-date", ""))
+    search = record.headers.get(SEARCH.lower(), "")
     refers = record.headers.get(_REFERS_TO_ID) or record.headers.get(_DIGEST) or ""
     is_nameless = kind == ALIAS and not record.headers.get(_REFERS_TO)
     return Capture(
@@ -543,14 +476,12 @@ def clean_target(url: str) -> str:
 
 
 def _kind_of(record: Record) -> int | None:
-    mime = record.http.get("content-type", "")[:_LONGEST]
+    mime = record.http.get("content-type", "")
     match record.kind:
         case "response" | "revisit":
             if record.kind == "revisit" and _is_of_another(record.status):
                 return ALIAS
-            if record.status in REDIRECTS and "location" not in record.http:
-                return OTHER
-            return kind_of_status(record.status or 0, mime)
+            return kind_of_status(record.status or 0, mime, has_target="location" in record.http)
         case "resource":
             told = record.headers.get("content-type", "").lower()
             return PAGE if "html" in told or not told else OTHER
@@ -561,24 +492,19 @@ def _kind_of(record: Record) -> int | None:
     return None
 
 
-@lru_cache(1024)
-def kind_of_status(status: int, mime: str) -> int:
-    """The kind of an answer with that status and type."""
+def kind_of_status(status: int, mime: str, *, has_target: bool) -> int:
+    """The kind of an answer with that status and type; *has_target* tells of a Location."""
     if 200 <= status < 300 and status not in (204, 205, 206):
         # Those who do not know the type write something like "unk".
         return PAGE if "/" not in mime or "html" in mime.lower() else OTHER
-    return REDIRECT if status in REDIRECTS else OTHER
+    return REDIRECT if status in REDIRECTS and has_target else OTHER
 
 
 def _is_of_another(status: int | None) -> bool:
-    """Whether a revisit with that status has the body of another capture.
-
-    One that redirects, or was not found, says so itself: empty bodies are all alike.
-    """
+    """Whether a revisit with that status has the body of another capture, and is not a redirect."""
     return not status or status == 304 or 200 <= status < 300
 
 
-@lru_cache(1024)
 def capture_date(text: str) -> int:
     """A date as a number that sorts like it; 0 for none.
 
@@ -587,8 +513,7 @@ def capture_date(text: str) -> int:
     >>> capture_date("20240506070809"), capture_date("?"), capture_date("9999-12-31T23:59:59Z")
     (2024050607080900000, 0, 0)
     """
-    digits = text.translate(_NO_DIGITS)[:19]
-    date = int(digits.ljust(19, "0")) if digits.isascii() and digits.isdecimal() else 0
+    date = int(_NO_DIGIT.sub("", text)[:19].ljust(19, "0"))
     return date if date < 1 << 63 else 0  # SQLite has no numbers beyond
 
 
@@ -611,7 +536,7 @@ def answer_of(record: Record, url: str, most: int = LARGEST) -> WebPage | NoPage
     if record.kind == "metadata":
         return _outcome(record.body)
     if record.kind == "revisit" and _is_of_another(record.status):
-        date = capture_date(headers.get("warc-refers-to-date", "")[:_LONGEST])
+        date = capture_date(headers.get("warc-refers-to-date", ""))
         names = headers.get(_REFERS_TO_ID, ""), headers.get(_DIGEST, "")
         return Reference(clean_target(headers.get(_REFERS_TO, "")), date, *names)
     if record.kind not in ("response", "revisit"):
@@ -671,18 +596,31 @@ def joined_chunks(body: bytes) -> bytes:
     return b"".join(pieces) if pieces and is_cut else body
 
 
-def _gunzip(body: bytes, most: int) -> bytes:
-    pieces, size, place = [], 0, 0
-    while body.startswith(_GZIP[:2], place) and size <= most:  # members, one after the other
-        piece, place = _inflated(body, 31, most - size, place)
-        pieces.append(piece)
-        size += len(piece)
+def _inflated(window: int, body: bytes, most: int) -> bytes:
+    """What is packed, also in several members of gzip; of what is damaged, all before that."""
+    unpacker, pieces, size, place, step = zlib.decompressobj(window), [], 0, 0, _LOOK
+    # In small steps: zlib copies what is behind its end, and gives nothing of a step that fails.
+    while place < len(body) and size <= most:
+        before = unpacker.copy()
+        try:
+            pieces.append(unpacker.decompress(body[place : place + step]))
+        except zlib.error:
+            if step == 1:
+                break
+            unpacker, step = before, 1
+            continue
+        size += len(pieces[-1])
+        place = min(place + step, len(body)) - len(unpacker.unused_data)
+        if unpacker.eof:
+            if not body.startswith(_GZIP[:2], place):
+                break
+            unpacker = zlib.decompressobj(window)
     return b"".join(pieces)
 
 
 def _deflate(body: bytes, most: int) -> bytes:
     # As it should be, and as some servers do it. Almost anything can be the start of the latter.
-    if found := _inflated(body, zlib.MAX_WBITS, most)[0]:
+    if found := _inflated(zlib.MAX_WBITS, body, most):
         return found
     raw = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
@@ -692,38 +630,13 @@ def _deflate(body: bytes, most: int) -> bytes:
     return found if raw.eof or len(found) > most else b""
 
 
-def _inflated(body: bytes, window: int, most: int, place: int = 0) -> tuple[bytes, int]:
-    """What is packed from a place on, and where it ends; of what is damaged, all before that."""
-    unpacker, pieces, size, step = zlib.decompressobj(window), [], 0, _LOOK
-    # In small steps at first: zlib copies what is behind its end, and there may be many members.
-    while place < len(body) and size <= most and not unpacker.eof:
-        before = unpacker.copy()
-        try:
-            pieces.append(unpacker.decompress(body[place : place + step], most + 1 - size))
-            place += step
-            step *= 2
-        except zlib.error:
-            if step == 1:
-                return b"".join(pieces), len(body)
-            unpacker, step = before, max(1, step >> 4)
-            continue
-        size += len(pieces[-1])
-    return b"".join(pieces), min(place, len(body)) - len(unpacker.unused_data)
-
-
 def _unbrotli(body: bytes, most: int) -> bytes:
-    unpacker, size = brotli.Decompressor(), 0
-    pieces: list[bytes] = []
+    unpacker = brotli.Decompressor()
     try:
-        while not unpacker.is_finished() and size <= most:
-            given = b"" if pieces else body
-            pieces.append(unpacker.process(given, output_buffer_limit=_SEARCHED))
-            size += len(pieces[-1])
-            if not pieces[-1]:
-                return b""  # cut off, or something else
+        found = bytes(unpacker.process(body, output_buffer_limit=most + 1))
     except brotli.error:
         return b""
-    return b"".join(pieces)
+    return found if unpacker.is_finished() or len(found) > most else b""
 
 
 def _unzstd(body: bytes, most: int) -> bytes:
@@ -735,8 +648,7 @@ def _unzstd(body: bytes, most: int) -> bytes:
 
 # Each gives b"" for what is not packed that way, and may give more than is allowed.
 _CODINGS: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
+    **dict.fromkeys(("gzip", "x-gzip"), partial(_inflated, 31)),
     "deflate": _deflate,
     "br": _unbrotli,
     "zstd": _unzstd,

@@ -61,6 +61,7 @@ CREATE TABLE told (path BLOB PRIMARY KEY, url TEXT, encoding TEXT) WITHOUT ROWID
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FAULTS = {errno.ELOOP: LINK, errno.ENXIO: SPECIAL}  # of what has taken the place of a file
+_KINDS = {stat.S_IFREG: "", stat.S_IFLNK: LINK}
 _TYPES = MimeTypes()  # Python's own list, the same on every machine
 # What nothing but a page starts with; the names of files that were pages tell little. There is one
 # way to read it: hostile comments would make others take for ever.
@@ -75,11 +76,7 @@ _HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 class UnreadError(Exception):
-    """A file is not read; *reason* says why."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """A file is not read, for the reason that is its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +121,12 @@ class SavedFolder:
         )
         self._connection.executescript(_TABLES)
         self._connection.execute("BEGIN")
-        files = self._connection.executemany
-        files("INSERT INTO files (path, fault) VALUES (?, ?)", self._walk(frozenset(without)))
-        files(
-            "UPDATE files SET url=?, encoding=?, site=?, key=?, fault=? WHERE number=?",
-            self._look(),
+        put = self._connection.executemany
+        put("INSERT INTO files (path, fault) VALUES (?, ?)", self._walk(frozenset(without)))
+        put("UPDATE files SET url=?, encoding=?, site=?, key=? WHERE number=?", self._look())
+        self._connection.executescript(
+            "CREATE INDEX of_site ON files (site, key); CREATE INDEX of_key ON files (key)"
         )
-        self._connection.execute("CREATE INDEX of_site ON files (site, key)")
-        self._connection.execute("CREATE INDEX of_key ON files (key)")
-        self._connection.execute("COMMIT")
 
     def __enter__(self) -> Self:
         return self
@@ -152,10 +146,8 @@ class SavedFolder:
 
     def pages(self, site: str | None = None) -> Iterator[SavedFile]:
         """The files of a site by their keys, or those of all sites: all of them."""
-        condition = "1" if site is None else "site = ?"
-        return self._files(
-            f"{condition} ORDER BY site, key, path", *([] if site is None else [site])
-        )
+        condition, values = ("1", ()) if site is None else ("site = ?", (site,))
+        return self._files(f"{condition} ORDER BY site, key, path", *values)
 
     def files(self) -> Iterator[SavedFile]:
         """All files, in the order of their paths, name by name."""
@@ -188,7 +180,7 @@ class SavedFolder:
         try:
             body = self._bytes(file.path, LARGEST)
         except UnreadError as error:
-            return NoPage(error.reason)
+            return NoPage(str(error))
         name = file.path.rpartition(b"/")[2]
         is_html = _is_html(name, body[:SNIFFED])
         return WebPage(file.url, body, given_encoding=file.encoding, given_html=is_html)
@@ -218,15 +210,19 @@ class SavedFolder:
                 with self._opened(path, _FOLDER) as number, os.scandir(number) as entries:
                     for entry in entries:
                         name = os.fsencode(entry.name)
-                        if without and _inode(entry) in without:
+                        try:
+                            found = entry.stat(follow_symlinks=False)
+                        except OSError:  # it is gone
+                            yield inside + name, UNREADABLE
                             continue
-                        kind = _kind_of(entry)
-                        if kind == "folder":
+                        if (found.st_dev, found.st_ino) in without:
+                            continue
+                        if stat.S_ISDIR(found.st_mode):
                             folders.append(inside + name)
                             continue
                         if name == _MANIFEST:
                             self._note(inside)
-                        yield inside + name, kind
+                        yield inside + name, _KINDS.get(stat.S_IFMT(found.st_mode), SPECIAL)
             except OSError:
                 yield path + b"/", UNREADABLE
 
@@ -236,18 +232,19 @@ class SavedFolder:
             "SELECT number, files.path, fault, told.url, told.encoding FROM files"
             " LEFT JOIN told ON told.path = files.path"
         )
-        for number, path, fault, url, encoding in self._connection.execute(query):
-            if url is None:
-                url = self._addresses.of(path)  # noqa: PLW2901 - the manifest has none
+        for number, path, fault, told, encoding in self._connection.execute(query):
+            url = told
+            if told is None:
+                url = self._addresses.of(path)
                 if not fault:
                     with suppress(UnreadError):
-                        url = mirrored_address(self._bytes(path, 0, TOP)) or url  # noqa: PLW2901
+                        url = mirrored_address(self._bytes(path, 0, TOP)) or url
             try:
                 name = identity(url) if url else ""
-                site, key = site_name(name) if url else "", place_of(name) - (1 << 63)
+                site = site_name(name) if url else ""
             except ValueError:
-                site, key = "", place_of(url) - (1 << 63)
-            yield url, encoding or "", site, key, fault, number
+                name, site = url, ""
+            yield url, encoding or "", site, place_of(name) - (1 << 63), number
 
     def _note(self, inside: bytes) -> None:
         """Note what a manifest says of the files beside it; anybody may have written it."""
@@ -297,24 +294,6 @@ class SavedFolder:
             yield number
         finally:
             os.close(number)
-
-
-def _kind_of(entry: os.DirEntry[str]) -> str:
-    try:
-        if entry.is_symlink():
-            return LINK
-        if entry.is_dir(follow_symlinks=False):
-            return "folder"
-        return "" if entry.is_file(follow_symlinks=False) else SPECIAL
-    except OSError:
-        return UNREADABLE
-
-
-def _inode(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    with suppress(OSError):
-        found = entry.stat(follow_symlinks=False)
-        return found.st_dev, found.st_ino
-    return None
 
 
 def _codec(encoding: object) -> str:
