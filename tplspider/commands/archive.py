@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")
-_CACHE = "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware"
-_START = "scrapy.spidermiddlewares.start.StartSpiderMiddleware"
+# The others do nothing for pages that are there already, and cost a third of the time.
+_NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
     *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
     "tplspider.private_addresses.PrivateAddressMiddleware",
@@ -40,9 +40,6 @@ SETTINGS: dict[str, Any] = {
     "HTTPCACHE_IGNORE_MISSING": True,
     "ROBOTSTXT_OBEY": False,
     "DOWNLOAD_DELAY": 0,
-    # The others do nothing for pages that are there already, and cost a third of the time.
-    "DOWNLOADER_MIDDLEWARES_BASE": {_CACHE: 900},
-    "SPIDER_MIDDLEWARES_BASE": {_START: 25},
 }
 
 
@@ -116,12 +113,14 @@ class Command(BaseRunSpiderCommand):
             else:
                 lines = KeyList(arguments.pop("urls"), arguments.pop("column", ""))
                 arguments["_keys"] = _of_hosts(lines, hosts, part)
-        told = {
+        told: dict[str, Any] = {
             "TPLSPIDER_ARCHIVES": [str(file) for file in archive.files],
             "TPLSPIDER_ARCHIVE_INDEX": str(archive.index),
-            "DOWNLOADER_MIDDLEWARES": settings.getdict("DOWNLOADER_MIDDLEWARES")
-            | dict.fromkeys(_OF_NETWORKS),
         }
+        for name in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES"):
+            idle = [each for each in settings[f"{name}_BASE"] if not each.endswith(_NEEDED)]
+            idle += _OF_NETWORKS if name.startswith("DOWN") else ()
+            told[name] = settings.getdict(name) | dict.fromkeys(idle)
         # Scrapy writes a line for every request, which handlers leave out.
         logging.getLogger("scrapy").setLevel(settings.get("LOG_LEVEL"))
         settings.setdict(SETTINGS | told, priority="cmdline")
