@@ -131,7 +131,7 @@ def test_options_are_columns_of_their_own(write: Write, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"tpl_n": "0"}, {"tpl_strategy": "best"}, {"tpl_scope": 5}, {"tpl_n": []}]
+    "options", [{"tpl_n": "0"}, {"tpl_strategy": "best"}, {"tpl_scope": 5}, {"tpl_strategy": ["x"]}]
 )
 def test_wrong_options_are_a_fault_of_their_line(write: Write, options: dict[str, Any]) -> None:
     rows = [{"url": A}, {"url": A, **options}, {"url": B}]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tplspider.saved_pages import KeptPage, check_folder, save_pages
+from tplspider.saved_pages import KeptPage, check_folder, save_pages, write_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,3 +130,17 @@ def test_a_folder_for_each_search(tmp_path: Path) -> None:
     for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
         with pytest.raises(ValueError, match="cannot write to this folder"):
             check_folder(folder)
+
+
+@pytest.mark.parametrize("path", ["a/" * 1500, "!/" * 900, "/" * 600, "x" * 5000])
+def test_long_addresses_have_short_names(path: str, tmp_path: Path) -> None:
+    row = {"url": f"http://example.org/{path}", "title": "", "path": "", "main_markdown": "Text."}
+    write_page(tmp_path, row)
+    (written,) = tmp_path.rglob("*.md")
+    assert written.read_text("utf-8").endswith("\nText.\n")
+
+
+def test_a_file_and_a_folder_of_one_name(tmp_path: Path) -> None:
+    for url in ("http://example.org/readme", "http://example.org/readme.md/"):
+        write_page(tmp_path, {"url": url, "title": "", "path": "", "main_markdown": ""})
+    assert len([*tmp_path.rglob("*.md")]) == 2

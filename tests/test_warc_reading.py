@@ -199,6 +199,23 @@ FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "second",
+    [B.replace(b"WARC-Type", b"WARC-Tyxe"), B[:-30] + B[-20:]],
+    ids=["a name that is damaged", "a length that is too large"],
+)
+def test_what_follows_a_damaged_record(second: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "x.warc"
+    file.write_bytes(A + second + C + D)
+    archive = open_archive([file])
+    with archive.open() as site:
+        assert {each: told(site.load(url(each))) for each in "acd"} == {
+            each: ALL[each] for each in "acd"
+        }
+    (indexed,) = archive.files.values()
+    assert {*indexed.faults} == {BROKEN}
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_all_that_can_be_read_of_a_file(name: str, tmp_path: Path) -> None:
     data, expected, faults = FILES[name]

@@ -304,7 +304,7 @@ class Config:
 def check_options(values: Mapping[str, object], others: SearchOptions) -> SearchOptions:
     """The search options among *values*, checked; *others* has those that are not given."""
     given = {name: value for name, value in values.items() if name in OPTIONS}
-    if given.get("strategy", "paper") not in STRATEGIES:
+    if str(given.get("strategy", "paper")) not in STRATEGIES:
         # A list may come from anywhere: it names no code to import.
         raise ValueError(f"strategy: expected one of {', '.join(STRATEGIES)}")
     found = parsed(Arguments, given)

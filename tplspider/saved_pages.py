@@ -32,6 +32,7 @@ _NEW_PAGE = ".tplspider-{}"  # a page before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
 _UNSAFE = re.compile(r"[^\w.,;=@+()-]|^\.|^-|^$", re.ASCII)
 _LONGEST_NAME = 100
+_MOST_FOLDERS, _LONGEST_PATH = 20, 1000
 _HASHED = re.compile(r"[\w.,;=@+()-]{0,100}~[0-9a-f]{8}", re.ASCII)
 _HEAD = ("url", "title")
 _SEARCH_ID = re.compile(r"[0-9a-f]{16}")
@@ -198,7 +199,10 @@ def page_path(url: str) -> Path:
         name = _safe(f"{name}?{parts.query}")
     names = [parts.netloc.replace(":", "+"), *folders, name or "index"]
     *folders, name = map(_safe, names)
-    return Path(*folders, f"{name}.md")
+    path = Path(*(f"{each}~" if each.endswith(".md") else each for each in folders), f"{name}.md")
+    # Systems have limits, and crawler traps have none.
+    is_long = len(folders) > _MOST_FOLDERS or len(os.fsencode(path)) > _LONGEST_PATH
+    return Path(folders[0], f"~{_hash(url)}.md") if is_long else path
 
 
 def _safe(name: str) -> str:

@@ -128,7 +128,8 @@ def join(results: Path, out: Path, folder: Path) -> list[str]:
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
-    except (OSError, ValueError):
+        shards, column = manifest["shards"], manifest["column"]
+    except (OSError, ValueError, KeyError, TypeError):
         raise ValueError(f"there is no {MANIFEST} in {folder}: give the folder of shards") from None
     csv.field_size_limit(sys.maxsize)  # texts are longer than Python expects
     ending, header, kind = out.name.partition(".")[2], "", ""
@@ -136,7 +137,7 @@ def join(results: Path, out: Path, folder: Path) -> list[str]:
     empty: list[str] = []
     unfinished = out.with_name(f"{out.name}.part")
     with unfinished.open("w", encoding="utf-8", newline="") as file:
-        for shard in manifest["shards"]:
+        for shard in shards:
             path = results / f"{shard['file'].partition('.')[0]}.{ending}"
             found: Counter[str] = Counter()
             try:
@@ -147,17 +148,17 @@ def join(results: Path, out: Path, folder: Path) -> list[str]:
                         faults += [f"{path.name}: other columns"] if text != header else []
                         continue
                     kind = kind or _kind(row)
-                    found[_answered(row, kind, manifest["column"])] += 1
+                    found[_answered(row, kind, column)] += 1
                     file.write(text)
             except OSError as error:
                 faults.append(f"{path.name}: {error.strerror}")
-            except (ValueError, csv.Error) as error:
+            except (ValueError, TypeError, csv.Error) as error:
                 faults.append(f"{path.name}: {error}")
             else:
                 if not found:
                     empty.append(path.name)
                     continue
-                wanted = _wanted(folder / shard["file"], manifest["column"], kind, ending, found)
+                wanted = _wanted(folder / shard["file"], column, kind, ending, found)
                 faults += _compared(path.name, "no answer for", wanted - found)
                 faults += _compared(path.name, "doubled, or of another shard:", found - wanted)
     if kind != "search":  # a search may have found no pages

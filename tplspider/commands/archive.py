@@ -311,9 +311,10 @@ def shared_outputs(settings: BaseSettings, arguments: dict[str, Any]) -> dict[st
 
 def run_parts(count: int, outputs: dict[str, str]) -> int:
     """Run the command in several processes, and join what they write; the exit status."""
-    command = [sys.executable, "-m", "scrapy", "archive", *sys.argv[1:]]  # Scrapy took its name
+    # Scrapy took its name from sys.argv. Modules of the current folder are not for it (-P).
+    command = [sys.executable, "-P", "-m", "scrapy", "archive", *sys.argv[1:]]
     running = [
-        subprocess.Popen([*command, "--part", f"{number}/{count}"])  # noqa: S603 - ours
+        subprocess.Popen([*command, "--part", f"{number}/{count}"], process_group=0)  # noqa: S603 - ours
         for number in range(count)
     ]
 
@@ -321,8 +322,8 @@ def run_parts(count: int, outputs: dict[str, str]) -> int:
         for process in running:
             process.terminate()
 
-    # A Ctrl-C reaches all of them: each writes what it has found so far.
-    signal.signal(signal.SIGINT, lambda *_: None)
+    # Each writes what it has found so far.
+    signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
     statuses = {process.wait() for process in running}
     for name, how in outputs.items():

@@ -143,7 +143,29 @@ def open_archive(
     if not paths:
         raise ValueError("no files")
     where = Path(index).absolute() if index else _default_index(paths[0])
-    known, wanted, failed = _known_files(where), list[Path](), list[OSError]()
+    known = _known_files(where)
+    wanted, failed = _not_known(paths, known)
+    if wanted and (lost or not failed):
+        try:
+            with _alone(where.parent):
+                known = _known_files(where)  # another process may have been faster
+                wanted, _ = _not_known(paths, known)
+                failed += _update(where, wanted, known, seen) if wanted else ()
+        except (sqlite3.Error, OSError) as error:
+            raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
+        known = _known_files(where)
+    for fault in failed:
+        if lost is None:
+            raise fault
+        lost(fault)
+    return Archive(where, {path: known[path] for path in paths if path in known})
+
+
+def _not_known(
+    paths: Iterable[Path], known: dict[Path, IndexedFile]
+) -> tuple[list[Path], list[OSError]]:
+    """The files that an index does not know as they are; and those that are not there."""
+    wanted, failed = list[Path](), list[OSError]()
     for path in paths:
         try:
             status = path.stat()
@@ -153,17 +175,23 @@ def open_archive(
         found = known.get(path)
         if not found or (found.size, found.changed) != (status.st_size, status.st_mtime_ns):
             wanted.append(path)
-    if wanted and (lost or not failed):
-        try:
-            failed += _update(where, wanted, known, seen)
-        except (sqlite3.Error, OSError) as error:
-            raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
-        known = _known_files(where)
-    for fault in failed:
-        if lost is None:
-            raise fault
-        lost(fault)
-    return Archive(where, {path: known[path] for path in paths if path in known})
+    return wanted, failed
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time replaces an index: what the others know would be lost."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _default_index(path: Path) -> Path:

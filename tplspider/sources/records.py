@@ -17,7 +17,7 @@ from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tplspider.web.addresses import identity, is_simple, place_of, site_name
+from tplspider.web.addresses import identity, is_simple, place_of, site_name, without_user
 from tplspider.web.page import BAD_RESPONSE, SNIFFED, TOO_LARGE, NoPage, WebPage, is_text
 from tplspider.web.redirects import REDIRECTS
 
@@ -230,6 +230,8 @@ def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
     given = headers.get("content-length", "")
     if not given.isdecimal() or len(given) >= _DIGITS:
         return None, CUT
+    if "warc-type" not in headers:
+        return None, BROKEN
     size, fault = _checked_size(packed, int(given), most)
     if size < 0:
         return None, fault
@@ -430,7 +432,9 @@ class _Reader:
                 self._tell(fault)
             if packed.is_plain or (not found and not packed.find(_NEXT)):
                 break
-        end = self.place + 1 if packed.fault else max(packed.end, self.place + 1)
+        # Behind a wrong length there may be records that are sound.
+        is_lost = packed.fault or (packed.is_plain and fault == BROKEN)
+        end = self.place + 1 if is_lost else max(packed.end, self.place + 1)
         self.place = _next_start(self._file, end)
         self._file.seek(end)
         size = _OVERLAP if self.place is None else min(self.place - end, _OVERLAP)
@@ -468,11 +472,15 @@ def capture_of(record: Record) -> Capture | None:
 
 
 def clean_target(url: str) -> str:
-    """An address as it stands in a record: wget puts it into angle brackets."""
+    """An address as it stands in a record, without a password: wget puts it into angle brackets."""
     url = url.strip()
     if url.startswith("<") and url.endswith(">"):
         url = url[1:-1].strip()
-    return url.partition("#")[0]
+    url = url.partition("#")[0]
+    try:
+        return without_user(url)
+    except ValueError:  # not an address
+        return url
 
 
 def _kind_of(record: Record) -> int | None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import sqlite3
 import sys
 from collections import Counter, OrderedDict, deque
 from contextlib import closing, suppress
@@ -288,7 +289,10 @@ class TemplateStripSpider(Spider):
                     self.done += 1
                     if self.crawler.stats.get_value("tplspider/lost_files"):
                         raise CloseSpider("output_lost")
-        except (ValueError, OSError) as error:  # the index, or the folder
+                for fault, count in getattr(storage, "faults", {}).items():
+                    logger.error("%s (%d times)", fault, count)
+                    count_lost(self.crawler)
+        except (ValueError, OSError, sqlite3.Error) as error:  # the index, or the folder
             logger.error("%s", error)  # noqa: TRY400 - it says it all
             count_lost(self.crawler)
             return
