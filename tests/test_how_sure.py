@@ -75,7 +75,7 @@ def test_one_page_proves_nothing(
 ) -> None:
     done = crawl(serve("menu").url + KEY, **options)
     assert done.summary["cs_size"] == 1
-    assert done.summary["hint"].startswith("one page alone proves nothing")
+    assert "one page alone proves nothing" in done.summary["hint"]
     assert ("ask for more (-a n=3)" in done.summary["hint"]) == advice
     (warning,) = warnings(done)
     assert done.summary["hint"] in warning

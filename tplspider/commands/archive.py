@@ -33,6 +33,7 @@ _NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
     *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
     "tplspider.private_addresses.PrivateAddressMiddleware",
+    "tplspider.browser.BrowserMiddleware",  # what it made of a page is archived
 )
 SETTINGS: dict[str, Any] = {
     "HTTPCACHE_ENABLED": True,
@@ -68,11 +69,11 @@ class Command(BaseRunSpiderCommand):
         add("-n", metavar="N", help="how many pages to find (3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import apply_default_outside_projects, apply_profile
+        from tplspider.profiles import apply_profile, keep_apart
 
-        super().process_options(args, opts)
         assert self.settings is not None
-        apply_default_outside_projects(self.settings)
+        keep_apart(self.settings)
+        super().process_options(args, opts)
         apply_profile(self.settings)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

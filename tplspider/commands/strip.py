@@ -40,9 +40,9 @@ class Command(BaseRunSpiderCommand):
         outputs = opts.overwrite_output or []
         opts.pages = next((name for name in outputs if opts.markdown and _is_folder(name)), None)
         opts.overwrite_output = [name for name in outputs if name != opts.pages]
-        super().process_options(args, opts)
         assert self.settings is not None
         answer_by_command(self.settings)
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.commands.crawl import check, exit_status, refuse

@@ -54,9 +54,9 @@ class Command(BaseRunSpiderCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import answer_by_command
 
-        super().process_options(args, opts)
         assert self.settings is not None
         answer_by_command(self.settings)
+        super().process_options(args, opts)
         # Here -o and -O are for what the command is about.
         feeds = self.settings.getdict("FEEDS")
         item = "TextRow" if opts.urls else "PageTemplate"

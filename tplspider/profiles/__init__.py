@@ -77,14 +77,22 @@ def apply_default_outside_projects(settings: Settings) -> None:
 def answer_by_command(settings: Settings) -> None:
     """Turn settings to what a command needs that shows the answers itself, in whatever project.
 
-    Where there is none, the default profile makes one. Answers are not for the pipelines and feeds
-    of a project that is not ours, and the log is for what goes wrong, unless told otherwise.
+    The log is for what goes wrong, unless told otherwise.
+    """
+    keep_apart(settings)
+    settings.set("LOG_LEVEL", "WARNING", priority=30)
+
+
+def keep_apart(settings: Settings) -> None:
+    """Keep the rows of a command from the pipelines and feeds of a project that is not ours.
+
+    Where there is no project, the default profile makes one. It is called before Scrapy adds the
+    feeds of the command line to those of the project.
     """
     apply_default_outside_projects(settings)
     # Above the project's settings, below what -s says on the command line.
     if not is_own_project(settings):
         settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
-    settings.set("LOG_LEVEL", "WARNING", priority=30)
 
 
 def leave_project(settings: Settings) -> None:
