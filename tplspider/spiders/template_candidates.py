@@ -147,7 +147,7 @@ class TemplateCandidatesSpider(Spider):
             from tplspider.template.markdown import check_markdown  # imported lazily: optional
 
             check_markdown()
-        if BROWSER in settings.getdict("DOWNLOADER_MIDDLEWARES"):
+        if settings.getdict("DOWNLOADER_MIDDLEWARES").get(BROWSER) is not None:
             from tplspider.browser import check_installed  # likewise
 
             check_installed()
@@ -204,7 +204,7 @@ class TemplateCandidatesSpider(Spider):
             max_redirects=settings.getint("REDIRECT_MAX_TIMES"),
             max_nodes=config.max_search_nodes,
             longest_url=settings.getint("URLLENGTH_LIMIT"),
-            runs_scripts=BROWSER in settings.getdict("DOWNLOADER_MIDDLEWARES"),
+            runs_scripts=settings.getdict("DOWNLOADER_MIDDLEWARES").get(BROWSER) is not None,
             for_template=wants_texts,
             is_absent=self._is_absent if settings.getbool("HTTPCACHE_IGNORE_MISSING") else None,
         )
