@@ -312,8 +312,8 @@ def shared_outputs(settings: BaseSettings, arguments: dict[str, Any]) -> dict[st
 
 def run_parts(count: int, outputs: dict[str, str]) -> int:
     """Run the command in several processes, and join what they write; the exit status."""
-    # Scrapy took its name from sys.argv. Modules of the current folder are not for it (-P).
-    command = [sys.executable, "-P", "-m", "scrapy", "archive", *sys.argv[1:]]
+    # Scrapy took its name from sys.argv.
+    command = [sys.executable, "-m", "scrapy", "archive", *sys.argv[1:]]
     running = [
         subprocess.Popen([*command, "--part", f"{number}/{count}"], process_group=0)  # noqa: S603 - ours
         for number in range(count)
