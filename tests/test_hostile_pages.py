@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from benchmarks.hostile_pages import KINDS, opened
-from tests.support.growth import best_time
+from tests.support.growth import is_linear
 from tplspider.search.answer import LONGEST
 from tplspider.search.session import SearchSession
 from tplspider.web.page import WebPage
@@ -53,11 +51,5 @@ def test_rows_are_short() -> None:
 @pytest.mark.parametrize("strategy", ["paper", "guided"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_costs_grow_with_the_page(kind: str, strategy: str) -> None:
-    small, large = KINDS[kind](2_000), KINDS[kind](4_000)
-
-    def is_linear() -> bool:
-        times = [best_time(partial(opened, page, strategy)) for page in (small, large)]
-        return times[1] < 3 * times[0]
-
-    # What is quadratic takes four times as long whenever it is measured; a busy machine does not.
-    assert any(is_linear() for _ in range(3))
+    pages = {size: KINDS[kind](size) for size in (2_000, 4_000)}
+    assert is_linear(lambda size: opened(pages[size], strategy), 2_000)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.support.growth import best_time
+from tests.support.growth import is_linear
 from tplspider.web.html import is_too_costly, parse_html, tag_cost
 
 MANY = 30_000
@@ -135,5 +135,5 @@ GROWING = {
 @pytest.mark.parametrize("kind", GROWING)
 def test_looking_at_tags_grows_with_the_page(kind: str) -> None:
     start, again = GROWING[kind]
-    small, large = (start + again * (size // len(again)) for size in (200_000, 400_000))
-    assert best_time(lambda: is_too_costly(large)) < 3 * best_time(lambda: is_too_costly(small))
+    pages = {size: start + again * (size // len(again)) for size in (200_000, 400_000)}
+    assert is_linear(lambda size: is_too_costly(pages[size]), 200_000)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy.http import Headers, HtmlResponse, TextResponse
 from scrapy.responsetypes import responsetypes
 
-from tests.support.growth import best_time
+from tests.support.growth import is_linear
 from tplspider.spiders.template_candidates import web_page
 from tplspider.web.page import WebPage, page_fault
 
@@ -163,4 +163,4 @@ def test_decoding_grows_with_the_page() -> None:
         body = b"<p>" + b"punycode-" * size
         WebPage("http://x/", body, headers={"content-type": "text/html; charset=punycode"}).text  # noqa: B018
 
-    assert best_time(lambda: decode(400_000)) < 3 * best_time(lambda: decode(200_000))
+    assert is_linear(decode, 200_000)

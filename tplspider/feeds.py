@@ -68,8 +68,8 @@ class FeedFile(io.FileIO):
         return len(data)
 
 
-class FeedFileStorage(FileFeedStorage):
-    """Local files; with a JOBDIR they go on where the journal says."""
+class _OfCrawl:
+    """Before a storage of Scrapy's: it keeps the crawler."""
 
     crawler: Crawler
 
@@ -77,9 +77,13 @@ class FeedFileStorage(FileFeedStorage):
     def from_crawler(
         cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
     ) -> Self:
-        storage = cls(uri, feed_options=feed_options)
+        storage = cls(uri, feed_options=feed_options)  # type: ignore[call-arg]  # the storage's
         storage.crawler = crawler
         return storage
+
+
+class FeedFileStorage(_OfCrawl, FileFeedStorage):
+    """Local files; with a JOBDIR they go on where the journal says."""
 
     def open(self, spider: Spider) -> Any:
         path = Path(self.path).absolute()
@@ -95,18 +99,8 @@ class FeedFileStorage(FileFeedStorage):
         return file
 
 
-class FeedStdoutStorage(StdoutFeedStorage):
+class FeedStdoutStorage(_OfCrawl, StdoutFeedStorage):
     """Standard output, which may be a pipe that nobody reads any more."""
-
-    crawler: Crawler
-
-    @classmethod
-    def from_crawler(
-        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
-    ) -> Self:
-        storage = cls(uri, feed_options=feed_options)
-        storage.crawler = crawler
-        return storage
 
     def open(self, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
         sys.stdout.flush()

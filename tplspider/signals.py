@@ -35,7 +35,7 @@ line_answered = object()
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:
     """The signal that tells of an event, and what it is sent with."""
-    # Here and not above: those who only connect to signals do not need them.
+    # Imported lazily: those who only connect to signals do not need them.
     from tplspider.search.session import LinkSettled, SearchEnded, SearchStarted
 
     with_search = {"session": event.session, "search": event.session.search}

@@ -20,3 +20,14 @@ def best_time(function: Callable[[], object]) -> float:
         function()
         times.append(process_time() - start)
     return max(LEAST, min(times))
+
+
+def is_linear(function: Callable[[int], object], size: int) -> bool:
+    """Whether twice the *size* takes *function* less than three times as long.
+
+    What is quadratic takes four times as long whenever it is measured; a busy machine does not.
+    """
+    return any(
+        best_time(lambda: function(2 * size)) < 3 * best_time(lambda: function(size))
+        for _ in range(3)
+    )

@@ -13,7 +13,7 @@ from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from operator import attrgetter
@@ -117,10 +117,6 @@ class PooledPage:
     def html(self) -> str:
         text = self._text if self._packed is None else zlib.decompress(self._packed)
         return text.decode("utf-8")
-
-    def with_packed(self, packed: bytes) -> PooledPage:
-        """The same page with other packed HTML, or none at all."""
-        return replace(self, _packed=packed, _text=b"")
 
     @property
     def source(self) -> PageSource:

@@ -4,7 +4,7 @@ import os
 
 from tplspider.profiles.default import *  # noqa: F403 - what it builds on
 
-# Whoever may schedule jobs must not get into the server's own network by them.
+# Those who may schedule jobs must not get into the server's own network by them.
 TPLSPIDER_ALLOW_PRIVATE = False
 
 # Nor may they write anywhere but in TPLSPIDER_FEEDS_DIR.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def write_report(path: Path, summary: Summary, template: Template | None = None) -> None:
     """Write the report of a search to a file.
 
-    Raises ValueError, in one line, for what is not a summary of this version, and OSError.
+    Raises ValueError for what is not a summary of this version, and OSError.
     """
     _write(path, [render_report(make_report(summary, template))])
 
@@ -185,7 +185,7 @@ def report_feeds(
     """Write the reports of all searches in some files, or of one; says what was written.
 
     *report* is a file of HTML, for one search, or a folder. Of several summaries of one search the
-    last counts. Raises ValueError, in one line, for what cannot be read, and then nothing is
+    last counts. Raises ValueError for what cannot be read, and then nothing is
     written; OSError for what cannot be written.
     """
     # Where links lead: a report takes the place of what is there and does not write to it.
@@ -219,7 +219,7 @@ def _write_folder(
         try:
             for row in rows:
                 folder.add(row, templates.get(row["search_id"]))
-        finally:  # also when somebody ends it: what is written is listed
+        finally:  # also when it is ended early: what is written is listed
             folder.write_index()
         total = folder.count()
     told = counted(number, "search").replace("searchs", "searches")
@@ -229,7 +229,7 @@ def _write_folder(
 def _check(summaries: Sequence[Path], search_id: str) -> dict[str, tuple[int, int]]:
     """Where the last summary of each search is: in which file, and in which row of it.
 
-    All files are read once, so that nothing is written where one of them will not do.
+    All files are read once, so that nothing is written if one of them is invalid.
     """
     found = {}
     for number, path in enumerate(summaries):

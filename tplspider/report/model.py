@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_type(value: Any, hint: Any, name: str) -> None:
-    """Raise ValueError, in one line, if *value* is not what *hint* says. *name* is what it is.
+    """Raise ValueError if *value* is not what *hint* says. *name* is what it is.
 
     >>> check_type([1, 2], list[int], "links_to")
     >>> check_type({"rank": "1"}, dict[str, int], "row")
@@ -114,7 +114,7 @@ def make_report(
     summary: CandidateSearch | Mapping[str, Any],
     template: PageTemplate | Mapping[str, Any] | None = None,
 ) -> Report:
-    """The report of a search. ValueError, in one line, for what is not a summary of this version.
+    """The report of a search. ValueError for what is not a summary of this version.
 
     The template of another search is refused, too.
     """
@@ -145,7 +145,7 @@ def make_report(
 
 
 def check_template(template: PageTemplate | Mapping[str, Any]) -> PageTemplate:
-    """A template, if it is one of this version; ValueError, in one line, otherwise."""
+    """A template, if it is one of this version; ValueError otherwise."""
     made: PageTemplate = _item(PageTemplate, template, "the template")
     if not (0 <= made.template_share <= 1 and 0 <= made.evidence <= _LARGEST):
         raise ValueError("template_share or evidence of the template is out of range")

@@ -1,4 +1,4 @@
-"""Where reports may go: a file, or a folder of ours, whoever writes them.
+"""Where reports may go: a file, or a folder of ours.
 
 Nothing here needs the engine that writes reports: a crawl asks before it begins.
 """
@@ -41,7 +41,7 @@ def names_folder(name: str, path: Path) -> bool:
 
 
 def check_file(path: Path) -> None:
-    """Raise ValueError, in one line, for a file that a report must not take the place of."""
+    """Raise ValueError for a file that a report must not take the place of."""
     # It is written beside, and renamed: whatever is there now would be gone.
     if path.exists() and not path.is_file():
         raise ValueError("cannot write to this file (it is not a plain file)")
@@ -50,7 +50,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ValueError, in one line, for a folder of somebody else's."""
+    """Raise ValueError for a folder that is not ours."""
     if not folder.exists():
         return
     if not folder.is_dir():

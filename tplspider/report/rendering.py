@@ -208,7 +208,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _entry(text: str) -> IndexEntry | None:
-    """A row as it was put down; None for one that somebody has changed."""
+    """A row as it was put down; None for one that was changed."""
     try:
         values = json.loads(text)
         check_fields(values, _HINTS, "a row")

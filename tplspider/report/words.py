@@ -190,7 +190,7 @@ def key_page_advice(outcome: str) -> str:
 
 # The answer of a search in plain words: what was found, how sure it is, what it cost.
 #
-# Whoever reads it does not know the method, and no two of its sentences contradict each other.
+# Readers do not know the method, and no two of its sentences contradict each other.
 
 _HIGH_SIMILARITY = 0.5
 _SURE, _FAIRLY, _DOUBTFUL, _NOT_SURE = "quite sure", "fairly sure", "doubtful", "not sure"

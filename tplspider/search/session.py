@@ -196,7 +196,7 @@ logger = logging.getLogger(__name__)
 
 
 class SearchSession:
-    """A search and all that belongs to it. Whoever drives it loads pages, and nothing else.
+    """A search and all that belongs to it. Its driver loads pages, and nothing else.
 
     It waits for its key page (:meth:`open`, or :meth:`fail`), runs while links are loaded
     (:meth:`take`, :meth:`tell`), and is over when there is an answer: its *summary*.

@@ -525,7 +525,7 @@ def capture_date(text: str) -> int:
     return date if date < 1 << 63 else 0  # SQLite has no numbers beyond
 
 
-# What a record gives to whoever asks for a page.
+# What a record gives for a page that is asked for.
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 PAGE = "page"
 EMPTY = "empty"
 OUT_OF_MEMORY = "out-of-memory"
-# Somebody wanted these: the exit status says that they are missing.
+# These pages are missing: the exit status says so.
 LOST = frozenset({UNREADABLE, TIMEOUT, OUT_OF_MEMORY, CRASHED, ERROR})
 COLUMNS = "url path outcome title main_text content_text evidence".split()
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files

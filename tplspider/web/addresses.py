@@ -426,7 +426,7 @@ def fold_host(host: str) -> str:
 
 @lru_cache(maxsize=1)
 def _public_suffixes() -> TLDExtract:
-    # Here and not above: it comes with a client for HTTP, and most do without registered domains.
+    # Imported lazily: it comes with a client for HTTP, and most do without registered domains.
     from tldextract import TLDExtract
 
     # The copy of the Public Suffix List inside tldextract: no look-up, no cache on disk.
@@ -434,7 +434,7 @@ def _public_suffixes() -> TLDExtract:
 
 
 def registered_domain(host: str) -> str:
-    """The domain that somebody registered, or '' for an address or a name without one.
+    """The registered domain, or '' for an address or a name without one.
 
     >>> registered_domain("blog.example.co.uk")
     'example.co.uk'

@@ -194,7 +194,7 @@ def _guess(body: bytes) -> str | None:
         return resolve_encoding("ascii")
     if _is_utf8(body):
         return "utf-8"
-    # Here and not above: few pages leave it to guesses, and it takes its time to import.
+    # Imported lazily: few pages leave it to guesses, and it takes its time to import.
     from charset_normalizer import from_bytes
 
     match = from_bytes(body).best()
@@ -303,7 +303,7 @@ def _hashes(features: Iterable[str]) -> bytes:
 BAD_RESPONSE = "bad-response"  # broken HTTP or encoding, redirect loops, empty bodies
 CONNECTION = "connection"
 DNS = "dns"
-ERROR = "error"  # a fault of ours, or of somebody's middleware
+ERROR = "error"  # a fault of ours, or of a third-party middleware
 NOT_ARCHIVED = "not-archived"  # a source without a network has nothing of it
 NOT_HTML = "not-html"
 OFFSITE_REDIRECT = "offsite-redirect"
@@ -317,7 +317,7 @@ TOO_LONG = "too-long"  # the address
 REFUSALS = frozenset({"http-401", "http-403", "http-429", "http-503", TIMEOUT, DNS, CONNECTION})
 
 # Of key pages alone.
-BAD_INPUT = "bad-input"  # a line of a list that is out of form
+BAD_INPUT = "bad-input"  # a malformed line of a list
 CRASHED = "crashed"  # a line of a list that was searched whenever the process died
 NO_LINKS = "no-links"
 NOT_LOADED = "not-loaded"

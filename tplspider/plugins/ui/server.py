@@ -199,7 +199,7 @@ def _serve(
         if not (found and found.is_loopback):
             logger.warning(
                 "--host %s: others in your network can reach this server, and what they send and"
-                " get is not encrypted: whoever sees the token or a cookie can search from here",
+                " get is not encrypted: anyone who sees the token or a cookie can search from here",
                 host,
             )
 
