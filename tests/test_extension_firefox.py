@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.nightly,
     pytest.mark.skipif(FIREFOX is None, reason="no Firefox is installed"),
 ]
 

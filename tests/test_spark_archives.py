@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -e '.[spark]'")
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.nightly,
     pytest.mark.skipif(not has_java(), reason="Spark needs Java, which is not installed"),
     pytest.mark.filterwarnings("ignore"),  # Spark's, of its own libraries
 ]

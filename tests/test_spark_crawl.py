@@ -26,6 +26,7 @@ pa = pytest.importorskip("pyarrow", reason="pyspark is an extra: pip install -e 
 pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -e '.[spark]'")
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.nightly,
     pytest.mark.skipif(not has_java(), reason="Spark needs Java, which is not installed"),
     pytest.mark.filterwarnings("ignore"),  # Spark's, of its own libraries
 ]

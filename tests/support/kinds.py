@@ -18,7 +18,7 @@ KIND_OF_FIXTURE = {
     "serve": "crawl",
     "serve_traps": "crawl",
 }
-KINDS = {"browser", "crawl", "deploy", "spark"}
+KINDS = {"browser", "crawl", "deploy", "nightly", "spark"}
 # Files with few tests, each of which takes long: at the end, all workers but one would wait.
 LONG = {
     "test_deploy",
