@@ -207,11 +207,6 @@ class Resolver:
             self._origin, self._path = plain[1], plain[2]
             self._directory = self._path[: self._path.rfind("/") + 1]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the base is canonical as it stands."""
-        return bool(self._origin)
-
     def resolve(self, href: str) -> tuple[str, str] | None:
         """The address to request and its identity.
 

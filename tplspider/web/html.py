@@ -356,7 +356,6 @@ class Targets:
     def __init__(self, root: Element, url: str, known: Addresses | None = None) -> None:
         page, base = Resolver(url), _base(root)
         self.resolver = page.moved_to(base) if base else page
-        self.is_plain = self.resolver.is_plain and not base
         self._known = {} if known is None else known
         self._directory = _directory(self.resolver.base)
         self.own = unquote(url.partition("#")[0].partition("?")[0])
