@@ -24,7 +24,6 @@ from tplspider.web.html import (
     Targets,
     is_stray,
     kept_nodes,
-    kept_tags,
     main_body,
 )
 
@@ -59,8 +58,8 @@ class Body:
             self.elements.pop()
 
 
-def read_body(root: Element, links: Sequence[Link] = ()) -> Body:
-    """The body of the page with this tree; its links, as far as they are known, save some time."""
+def read_body(root: Element) -> Body:
+    """The body of the page with this tree."""
     nodes = list(main_body(root).iter())
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
@@ -69,15 +68,14 @@ def read_body(root: Element, links: Sequence[Link] = ()) -> Body:
     # Without anything between the body and its links there is no block to find.
     between = any(parents[anchor] > 0 for anchor in anchors)
     lengths = _lengths(nodes, parents) if between else [0] * len(nodes)
-    if not all(kept_tags({*tags})):
-        kept = kept_nodes(tags, parents)
+    kept = kept_nodes(tags, parents)
+    if not all(kept):
         nodes, tags = list(compress(nodes, kept)), list(compress(tags, kept))
         lengths = list(compress(lengths, kept))
         after = list(accumulate(kept))  # the number of a kept node, plus one
         parents = [-1, *[after[parent] - 1 for parent in list(compress(parents, kept))[1:]]]
         anchors = [number for number, tag in enumerate(tags) if tag in ("a", "area")]
-    if [nodes[anchor] for anchor in anchors] != [link.element for link in links]:
-        anchors = [anchor for anchor in anchors if nodes[anchor].get("href") is not None]
+    anchors = [anchor for anchor in anchors if nodes[anchor].get("href") is not None]
     return Body(nodes, tags, parents, anchors, lengths)
 
 
@@ -250,7 +248,7 @@ def menu_signs(
     """
     if not links:
         return []
-    body = body or read_body(links[0].element, links)
+    body = body or read_body(links[0].element)
     named = _named(body)
     blocks, kinds = blocks_of_anchors(body, _kinds(body, named))
     anchors = [body.elements[anchor] for anchor in body.anchors]
@@ -571,7 +569,7 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     if not links:
         return
     # First of all: what lxml makes for each element of a tree is made once then.
-    body = read_body(links[0].element, links)
+    body = read_body(links[0].element)
     groups = sorted_groups(links, search.key_page.identity)
     left = LinksLeft(_prior(links, groups, search.key_page, body))
     body.close()
@@ -603,15 +601,9 @@ def _prior(
 
 def _kinship(identities: list[str], key: str) -> list[tuple[float, float]]:
     """What the depth of each address adds to its score, and what its query does."""
-    depth, is_directory = _depth(key)
-    query = QUERY * ("?" not in key)
-    near, far, of_query = (SAME_DEPTH, 0.0), (0.0, 0.0), ((0.0, query), (SAME_DEPTH, query))
+    depth, query = _depth(key), QUERY * ("?" not in key)
     return [
-        of_query[_depth(identity) == (depth, is_directory)]
-        if "?" in identity
-        else near
-        if identity.count("/") == depth and identity.endswith("/") == is_directory
-        else far
+        (SAME_DEPTH * (_depth(identity) == depth), query * ("?" in identity))
         for identity in identities
     ]
 
