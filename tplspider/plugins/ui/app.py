@@ -19,7 +19,6 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError, is_extension
-from tplspider.plugins.ui.connections import trust
 from tplspider.plugins.ui.searches import ended, read_lines
 from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler
 
-    from tplspider.plugins.ui.access import Access
+    from tplspider.plugins.ui.access import Access, Connections
     from tplspider.plugins.ui.searches import Searches
     from tplspider.plugins.ui.store import Answer, Run
 
@@ -71,22 +70,24 @@ _HEADERS = {
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-def make_app(searches: Searches, access: Access, address: str) -> web.Application:
+def make_app(
+    searches: Searches, access: Access, connections: Connections, address: str
+) -> web.Application:
     """The application that a server runs."""
-    app = web.Application(middlewares=[_guard(access)], client_max_size=_LARGEST)
+    app = web.Application(middlewares=[_guard(access, connections)], client_max_size=_LARGEST)
     app.on_response_prepare.append(_add_headers)
     app.add_routes(App(searches, access, address).routes())
     return app
 
 
-def _guard(access: Access) -> Any:
+def _guard(access: Access, connections: Connections) -> Any:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer only those who may ask, and every fault by one line."""
         is_owner = False
         try:
             if is_owner := access.check(request):
-                trust(request)
+                connections.trust(request.transport)
             if request.method == "OPTIONS":
                 return _preflight(request)
             response = await handler(request)
