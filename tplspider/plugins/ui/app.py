@@ -37,8 +37,7 @@ logger = logging.getLogger(__name__)
 _ID = "{id:[0-9a-f]{16}}"
 _FEED = "{kind:candidates|summary|texts}.{format:jl|json|csv}"
 _LARGEST = 8 << 20  # bytes of a request: ten thousand addresses are less
-_MOST_LISTED, _LISTED, _MOST_STREAMS = 1000, 100, 50
-_STATES = ("", "open", "closed")
+_MOST_LISTED, _LISTED = 1000, 100
 _EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "guided"}'
 _KINDS: dict[str, type] = {
     "candidates": TemplateCandidate,
@@ -147,7 +146,6 @@ class App:
 
     def __init__(self, searches: Searches, access: Access, address: str) -> None:
         self._searches, self._access, self._address = searches, access, address
-        self._streams = 0
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -210,22 +208,18 @@ class App:
 
     async def searches(self, request: web.Request) -> web.Response:
         """The last searches that are ``open`` or ``closed``; with ``before=NUMBER`` older ones."""
-        before, most = _whole(request, "before", 0), _whole(request, "limit", _LISTED)
-        state = request.query.get("state", "")
-        if state not in _STATES:
-            raise RefusedError(400, f"state: expected one of {', '.join(_STATES[1:])}")
-        most = min(most, _MOST_LISTED)
+        before, limit = _whole(request, "before", 0), _whole(request, "limit", _LISTED)
+        state, most = request.query.get("state", ""), min(limit, _MOST_LISTED)
         runs = [search.run for search in self._searches.open.values()]
         running = sum(run.state == "searching" for run in runs)
         counts = {"running": running, "waiting": len(runs) - running}
-        if state == "closed":
-            runs = []
-        runs = [run for run in runs if not before or run.number < before]
+        runs = [run for run in runs if state != "closed" and (not before or run.number < before)]
         if state != "open":
             runs += self._searches.store.closed(before, most)
         runs.sort(key=lambda run: -run.number)
-        told = {"searches": [_entry(run) for run in runs[:most]], **counts}
-        return web.json_response({**told, "total": self._searches.store.total()})
+        listed = [_entry(run) for run in runs[:most]]
+        total = self._searches.store.total()
+        return web.json_response({"searches": listed, **counts, "total": total})
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin searches."""
@@ -275,21 +269,15 @@ class App:
         return web.json_response({"address": f"{self._address}/enter?code={code}"})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """What happens in a search, a line each, until it is over."""
+        """The events of a search, a line each, until it is over."""
         run = self._run(request)
-        if self._streams >= _MOST_STREAMS:
-            raise RefusedError(503, "too many pages watch searches: close some")
         search = self._searches.open.get(run.id) or ended(run)
-        self._streams += 1
-        try:
-            out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-            await out.prepare(request)
-            async for events in search.follow():
-                lines = "".join(f"{json.dumps(event)}\n" for event in events)
-                await out.write(lines.encode())
-            await out.write_eof()
-        finally:
-            self._streams -= 1
+        out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await out.prepare(request)
+        async for events in search.follow():
+            lines = "".join(f"{json.dumps(event)}\n" for event in events)
+            await out.write(lines.encode())
+        await out.write_eof()
         return out
 
     # Reports to look at, texts and feeds to take away.

@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
@@ -42,9 +41,11 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 
 logger = logging.getLogger(__name__)
+# What others send that is not HTTP is not logged; faults of handlers are, by app.
+http_logger = logging.getLogger(f"{__name__}.http")
+http_logger.setLevel(logging.CRITICAL)
 
 HOST, PORT = "127.0.0.1", 8765
-_GOOD_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,200}")
 _ASKED = 10.0  # seconds that a server has to answer
 _PATIENCE = 2.0  # seconds that open answers have at the end
 _GRACE = 10.0  # seconds that the crawl has at the end
@@ -77,10 +78,9 @@ class StateFolder:
     def token(self, *, new: bool = False) -> str:
         """The token: that of the last time, or a *new* one."""
         found = self._read("token")
-        if new or not _GOOD_TOKEN.fullmatch(found):
+        if new or not found:
             found = token_urlsafe(32)
             self.write("token", found)
-        self.token_file.chmod(0o600)
         return found
 
     def port(self) -> int:
@@ -93,19 +93,14 @@ class StateFolder:
         return self._read("address")
 
     def _read(self, name: str) -> str:
-        with suppress(FileNotFoundError, UnicodeDecodeError):
-            return (self.path / name).read_text("ascii").strip()
+        with suppress(FileNotFoundError):
+            return (self.path / name).read_text("ascii", "ignore").strip()
         return ""
 
     def write(self, name: str, text: str) -> None:
-        beside = self.path / f".{name}.{token_hex(4)}"
-        try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(f"{text}\n")
-            beside.replace(self.path / name)
-        finally:
-            beside.unlink(missing_ok=True)
+        descriptor = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
 
 
 def state_folder(opts: argparse.Namespace) -> StateFolder:
@@ -159,7 +154,7 @@ async def serve(
             make_app(searches, access, connections, folder.address()),
             handler_cancellation=True,  # of streams that nobody reads any more
             access_log=None,
-            logger=_http_logger(),
+            logger=http_logger,
             shutdown_timeout=_PATIENCE,
         )
         await runner.setup()
@@ -185,18 +180,6 @@ async def serve(
         if not stop.is_set():
             logger.error("The crawl has ended: %s", crawler.stats.get_value("finish_reason"))
         return early
-
-
-def _http_logger() -> logging.Logger:
-    """The log of aiohttp, without what others send that is not HTTP."""
-    found = logging.getLogger(f"{__name__}.http")
-    found.addFilter(_is_fault_of_ours)
-    return found
-
-
-def _is_fault_of_ours(record: logging.LogRecord) -> bool:
-    error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError | web.RequestPayloadError | OSError)
 
 
 def run_ui(
