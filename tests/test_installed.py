@@ -21,9 +21,7 @@ from tests.support.other_project import Project, build, make_project, readme_lin
 from tests.support.requirement_lists import extras, listed
 from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
-from tests.support.summaries import random_summary
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tests.support.ui_server import UiServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,13 +108,6 @@ def test_crawl_is_scrapys_own_for_other_spiders(made: Path, plain: Path, argumen
     assert seen(with_us) == seen(without)
 
 
-@pytest.mark.parametrize("arguments", ["crawl other", "crawl -h", "crawl"])
-def test_there_is_no_crawl_outside_of_projects(nowhere: Project, arguments: str) -> None:
-    without = Project(nowhere.folder, None).run(*arguments.split(), settings={})
-    assert without.code == 2
-    assert seen(nowhere.run(*arguments.split(), settings={})) == seen(without)
-
-
 def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
     """Our commands are added; Scrapy's own are as they were."""
     for one in (project, nowhere):
@@ -149,16 +140,6 @@ def test_the_text_of_a_page_anywhere(
     assert not (where.folder / "precious.json").exists()
 
 
-def test_the_default_profile_outside_of_projects(nowhere: Project, serve: Serve) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    settings = {"HTTPPROXY_ENABLED": "False", "LOG_LEVEL": "INFO", "DOWNLOAD_DELAY": "0.01"}
-    done = nowhere.run("text", f"{server.url}/", settings=settings)
-    assert done.code == 0
-    for name in ("'BOT_NAME': 'tplspider'", "'DOWNLOAD_MAXSIZE': 10485760", "'RETRY_TIMES': 1"):
-        assert name in done.log
-    assert "'TELNETCONSOLE_ENABLED': False" in done.log
-
-
 @pytest.mark.parametrize("place", ["project", "nowhere"])
 def test_the_demo_anywhere(project: Project, nowhere: Project, place: str) -> None:
     where = project if place == "project" else nowhere
@@ -170,28 +151,6 @@ def test_the_demo_anywhere(project: Project, nowhere: Project, place: str) -> No
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
     assert ("scrapy crawl" in done.stdout) == (place == "project")
     assert not (where.folder / "precious.json").exists()
-
-
-def test_a_report_outside_of_projects(nowhere: Project) -> None:
-    (nowhere.folder / "summary.json").write_text(json.dumps([random_summary(5, 2)]))
-    done = nowhere.run("report", "summary.json", "-O", "report.html", settings={})
-    assert (done.code, done.stdout, done.log) == (0, "report.html\n", "")
-    page = (nowhere.folder / "report.html").read_text("utf-8")
-    assert "2 pages very likely share" in page
-
-
-def test_the_extension_outside_of_projects(nowhere: Project) -> None:
-    """Its files are part of the package."""
-    done = nowhere.run("ui", "--dir", "state", "--extension", "button", settings={})
-    assert (done.code, done.log) == (0, "")
-    names = {path.name for path in (nowhere.folder / "button").iterdir()}
-    assert names == {
-        path.name for path in (PROJECT / "tplspider" / "plugins" / "ui" / "extension").iterdir()
-    }
-    done = nowhere.run("ui", "--dir", "state", "--extension", ".", settings={})
-    assert done.code == 2
-    (line,) = done.log.splitlines()
-    assert "there are other files in it" in line
 
 
 @pytest.mark.parametrize("place", ["project", "nowhere"])
@@ -206,22 +165,6 @@ def test_a_folder_is_stripped_anywhere(project: Project, nowhere: Project, place
     assert (done.code, done.stdout, done.log) == (0, "", "4 files: 4 stripped\n")
     rows = [json.loads(line) for line in (where.folder / "rows.jl").read_text().splitlines()]
     assert [row["main_text"] for row in rows] == [own_text(number) for number in range(4)]
-    assert not (where.folder / "precious.json").exists()
-
-
-@pytest.mark.parametrize("place", ["project", "nowhere"])
-def test_the_page_anywhere(project: Project, nowhere: Project, serve: Serve, place: str) -> None:
-    """Its searches are not for a project's pipelines and feeds."""
-    where = project if place == "project" else nowhere
-    if place == "project":
-        reactor = "twisted.internet.selectreactor.SelectReactor"
-        project.set(f'{SPOILERS}TWISTED_REACTOR = "{reactor}"\nLOG_STDOUT = True')
-        project.write("other/pipelines.py", PICKY)
-    settings = {"DOWNLOAD_DELAY": "0", "HTTPPROXY_ENABLED": "False"}
-    with UiServer(where.folder / "state", settings=settings, project=where) as ui:
-        (run,) = ui.search(serve("menu").url + "/docs/guide/four.html")
-        assert ui.events(run)[-1]["search"]["state"] == "complete"
-    assert ui.log == ""
     assert not (where.folder / "precious.json").exists()
 
 

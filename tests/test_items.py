@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.template_site import pages_of, routes_of
 from tplspider import CandidateSearch, PageTemplate, TemplateCandidate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
     from tplspider.items import ExploredLink
 
 URL = "http://example.org/" + "long/" * 500
@@ -59,18 +54,3 @@ def test_a_short_line(item: object, words: tuple[str, ...]) -> None:
     assert shown.startswith(f"{type(item).__name__}(")
     for word in words:
         assert word in shown
-
-
-def test_the_log_of_a_crawl(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    words = " ".join(f"word{number}" for number in range(10_000))
-    server = serve("menu", routes_of(pages_of({"": words})))
-    done = crawl(server.url + "/", {"TPLSPIDER_TEXTS": "True"})
-    items = re.findall(r"DEBUG: Scraped from .*\n(.*)\n(?=(.*))", done.log)
-    assert len(items) >= 3
-    for line, following in items:
-        assert re.match(r"(TemplateCandidate|PageTemplate|CandidateSearch)\(", line)
-        assert re.match(r"\d{4}-", following), "an item is one line"
-    assert any(line.startswith("PageTemplate(") for line, _ in items)
-    assert max(map(len, done.log.splitlines())) < 1000

@@ -11,12 +11,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.support.crawls import FixtureServer
@@ -47,32 +46,6 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
-
-
-def test_each_answer_is_the_one_it_would_have_alone(
-    tmp_path: Path,
-    serve: Callable[..., FixtureServer],
-    crawl: Callable[..., Crawl],
-) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("# of one site\n" + "\n".join(key_pages(server)) + "\n")
-    done = crawl_list(tmp_path, urls)
-    assert done.code == 0, done.log
-    assert done.finish_reason == "finished"
-    summaries = {row["requested_url"]: row for row in rows(tmp_path / "summary.jl")}
-    candidates = rows(tmp_path / "out.jl")
-    assert sorted(row["line"] for row in summaries.values()) == [2, 3, 4, 5]
-    for url in key_pages(server):
-        alone = crawl(url)
-        here, there = summaries[url], alone.summary
-        for name in NOT_OF_LISTS:
-            here.pop(name), there.pop(name)
-        assert here == there
-        assert [row for row in candidates if row["requested_url"] == url] == alone.candidates
-    # Rows of one search stand together.
-    ids = [row["search_id"] for row in candidates]
-    assert len([i for i, name in enumerate(ids) if i == 0 or ids[i - 1] != name]) == len(set(ids))
 
 
 def test_options_and_fields_of_a_line(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
@@ -124,26 +97,6 @@ def test_the_same_search_is_made_once(tmp_path: Path, serve: Callable[..., Fixtu
     assert found[2]["explored"] == found[6]["explored"] != []
     assert len(rows(tmp_path / "out.jl")) == 6
     assert server.pages_asked.count("/docs/guide/one.html") <= 2  # as a key page, and as a link
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [
-        ("keys.txt", "\n \n", "no address in it"),
-        ("missing.txt", None, "No such file"),
-        (".", None, "Is a directory"),
-        ("keys.csv", "a,b\n1,2\n", "url"),
-    ],
-)
-def test_a_list_that_cannot_be_read(tmp_path: Path, name: str, text: str | None, line: str) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    done = crawl_list(tmp_path, tmp_path / name)
-    assert done.code == 2
-    (said,) = [each for each in done.log.splitlines() if "error:" in each]
-    assert "urls: " in said
-    assert line in said
 
 
 def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
@@ -208,35 +161,6 @@ def test_interrupted_without_a_journal(tmp_path: Path, serve: Callable[..., Fixt
     assert found[0]["complete"]
 
 
-def test_saved_pages_have_a_folder_for_each_search(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)[:2]))
-    for _ in range(2):
-        done = crawl_list(tmp_path, urls, f"-asave_html={tmp_path / 'pages'}")
-        assert done.code == 0, done.log
-        ids = {row["search_id"] for row in rows(tmp_path / "summary.jl")}
-        assert {path.name for path in (tmp_path / "pages").iterdir()} == ids
-        for name in ids:
-            files = {path.name for path in (tmp_path / "pages" / name).iterdir()}
-            assert files == {"manifest.json", "key.html", "1.html", "2.html", "3.html"}
-    (tmp_path / "pages" / "mine.txt").write_text("mine")
-    done = crawl_list(tmp_path, urls, f"-asave_html={tmp_path / 'pages'}")
-    assert done.code == 2
-    assert "mine.txt" in done.log
-
-
-@pytest.mark.slow
-def test_a_file_in_the_place_of_an_address(tmp_path: Path) -> None:
-    urls = tmp_path / "keys.csv"
-    urls.write_text("url\nhttp://127.0.0.1:9/\n")
-    done = run_scrapy("crawl", "template_candidates", f"-aurl={urls}", folder=tmp_path)
-    assert done.code == 2
-    assert "-a urls=FILE" in done.log
-
-
 @pytest.mark.slow
 def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
     command = [
@@ -255,29 +179,3 @@ def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
         log = process.stderr.read()
     assert process.returncode == 1
     assert "Traceback" not in log
-
-
-class Refusing:
-    """A spider middleware of somebody's that fails on every request."""
-
-    async def process_spider_output(
-        self, response: object, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        async for output in result:
-            if isinstance(output, Request):
-                raise TypeError("no requests")
-            yield output
-
-
-@pytest.mark.slow
-def test_a_middleware_that_fails_on_every_request(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)[:2]))
-    middlewares = json.dumps({"tests.test_many.Refusing": 550})
-    done = crawl_list(tmp_path, urls, "-amax_loads=3", settings={"SPIDER_MIDDLEWARES": middlewares})
-    found = rows(tmp_path / "summary.jl")
-    assert len(found) == 2, done.log
-    assert "error" in {link["reason"] for row in found for link in row["explored"]}

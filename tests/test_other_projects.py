@@ -115,21 +115,6 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}'])
-def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
-    """Nothing of it is imported for others."""
-    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
-    settings = {"TPLSPIDER_FIELDS": fields} if fields else {}
-    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
-    assert done.code == 0, done.log
-    row = (project.folder / "out.jl").read_text()
-    assert ("text" in row.replace("data:text", "")) is ("main" in fields)
-    assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
-    if not fields:
-        assert "tplspider.fields" not in done.stdout
-
-
 def middlewares(done: Crawl) -> list[str]:
     """What Scrapy says that it has turned on."""
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)
@@ -250,16 +235,6 @@ def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
     assert "/link" not in inside.log
 
 
-def test_robots_txt_is_not_obeyed_where_it_is_not(project: Project, serve: Serve) -> None:
-    server = serve("menu")
-    project.set("ROBOTSTXT_OBEY = False")
-    done = project.run(
-        "crawl", "template_candidates", f"-aurl={server.url}{KEY}", settings=LOOPBACK
-    )
-    assert "Spider closed (complete_subdigraph)" in done.log
-    assert "/robots.txt" not in server.log
-
-
 def test_components_of_a_project_keep_their_places(project: Project, serve: Serve) -> None:
     project.set(
         "DOWNLOADER_MIDDLEWARES = {\n"
@@ -294,16 +269,3 @@ def test_the_fast_profile_in_a_project_with_settings(project: Project, serve: Se
     assert "'DOWNLOAD_MAXSIZE': 10485760" in done.log  # the whole profile
     assert "'BOT_NAME': 'other'" in done.log
     assert "other.middlewares.Rotating" in done.log
-
-
-def test_lists_and_shells_are_not_disturbed(project: Project, serve: Serve) -> None:
-    server = serve("menu", {"/moved": redirect("/about.html")})
-    project.set(OTHER_AGENT)
-    agents = Agents(server)
-    assert project.run("list", settings={}).stdout == "template_candidates\ntemplate_strip\n"
-    code = "print(response.url, type(response).__name__)"
-    shell = project.run("shell", f"{server.url}/moved", "-c", code, settings=LOOPBACK)
-    assert f"{server.url}/about.html HtmlResponse" in shell.stdout
-    fetched = project.run("fetch", f"{server.url}/moved", "--no-redirect", settings=LOOPBACK)
-    assert "(302)" in fetched.log
-    assert {agent for _, agent in agents.seen} == {"otherbot/1.0 (+https://other.example)"}

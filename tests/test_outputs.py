@@ -45,17 +45,6 @@ def overwriting(*uris: object) -> dict[str, Any]:
     return {"FEEDS": {str(uri): {"format": "json", "overwrite": True} for uri in uris}}
 
 
-def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
-    """Everything in a folder, as exactly as it can be told; the folder itself is '.'."""
-    return {
-        str(path.relative_to(folder)): (
-            *((s := path.lstat()).st_mode, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino),
-            path.read_bytes() if path.is_file() and not path.is_symlink() else b"",
-        )
-        for path in (folder, *folder.rglob("*"))
-    }
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -82,16 +71,6 @@ def test_what_cannot_be_written(tmp_path: Path, name: str, why: str) -> None:
     assert contents(tmp_path) == before
 
 
-def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for label in ("save_html", "report"):
-        for place in ("file", "file/sub"):
-            assert fault(None, **{label: tmp_path / place}).startswith(f"{label}: ")
-    assert fault({"TPLSPIDER_FEEDS_DIR": str(tmp_path / "file")}, _job="job")
-    assert fault(None, save_html=tmp_path / "new", report=tmp_path / "reports") == ""
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -102,11 +81,6 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
 def test_invalid_names(given: str) -> None:
     label, _, name = given.partition("=")
     assert fault(None, **{label: name}).startswith(f"{label}: ")
-
-
-def test_invalid_feeds() -> None:
-    assert "xyz" in fault({"FEEDS": {"x.xyz": {}}})
-    assert "secret" not in fault({"FEEDS": {"ftp://me:secret@127.0.0.1/x.xyz": {}}})
 
 
 def test_two_outputs_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,23 +186,6 @@ def test_what_was_lost_is_searched_again(
     assert len(answers(tmp_path)["out.csv"]) == 13
 
 
-def test_a_pipeline_that_makes_dicts_of_items(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    """Our feeds do not take them: they are lost, and their lines stay open."""
-    pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
-    urls.write_text("\n".join(pages))
-    settings = {"ITEM_PIPELINES": json.dumps({"tests.test_resume.Breaking": 550})}
-    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": "dict"})
-    assert done.code == 1
-    assert "] ERROR: " in done.log
-    assert rows(tmp_path / "s.jl") == rows(tmp_path / "out.jl") == []
-    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": ""})
-    assert done.code == 0, done.log
-    assert len(rows(tmp_path / "s.jl")) == 4
-    assert len(rows(tmp_path / "out.jl")) == 12
-
-
 def test_a_text_that_was_lost_is_made_again(
     tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,15 +286,6 @@ def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> No
         assert done.code == 0, done.log
         assert len(rows(tmp_path / "out.jl")) == 3
         assert len(server.pages_asked) == asked
-
-
-def test_the_exit_status_is_that_of_the_whole_list(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    urls = tmp_path / "keys.txt"
-    urls.write_text(f"{key_pages(serve('menu'))[0]}\nftp://x/\n")
-    for _ in range(2):
-        assert crawl_list(tmp_path, urls, settings={}).code == 1
 
 
 @pytest.mark.slow

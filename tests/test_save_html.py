@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tplspider.demo.server import Handler
-
 
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((folder / "manifest.json").read_bytes())
@@ -67,39 +65,6 @@ def test_the_bytes_that_the_server_sent(
         for name, page in (("key", ""), ("1", "b"), ("2", "c")):
             assert (folder / f"{name}.html").read_bytes() == pages[page]
         assert "tplspider/template_share" not in done.stats
-
-
-@pytest.mark.quick
-def test_nothing_came(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    done = crawl(serve("menu").url + "/missing.html", save_html=tmp_path / "html")
-    assert done.code == 0
-    assert manifest_of(tmp_path / "html") == []
-    assert done.summary["key_outcome"] == "http-404"
-
-
-def test_what_comes_between_is_left_alone(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    folder = tmp_path / "html"
-    pages = pages_of()
-
-    def meddle(request: Handler) -> None:
-        folder.mkdir(exist_ok=True)
-        (folder / "manifest.json").write_text("mine")
-        request.answer(200, pages["a"], Content_Type="text/html")
-
-    routes = {**routes_of(pages), "/a": meddle}
-    done = crawl(serve("menu", routes).url + "/", save_html=folder, texts=tmp_path / "t.json")
-    (line,) = [line for line in done.log.splitlines() if "] ERROR: " in line]
-    assert str(folder) in line
-    assert done.code == 1
-    assert "Traceback" not in done.log
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {"manifest.json": "mine"}
-    # The other outputs are there.
-    assert len(json.loads((tmp_path / "t.json").read_bytes())) == 1
-    assert done.summary["complete"]
 
 
 @pytest.mark.parametrize("many", [False, True])

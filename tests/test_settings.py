@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import Field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
-from tests.support.crawls import run_scrapy
 from tplspider.arguments import Config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
 
 NOT_TEXTS = [field for field in fields(Config) if not isinstance(field.default, str)]
 
@@ -63,23 +56,3 @@ def test_valid_values(field: str, value: object, read_as: object) -> None:
 def test_what_has_to_be_more_than_nothing(field: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"^TPLSPIDER_{field.upper()}: expected "):
         read(field, value)
-
-
-def test_a_crawl_names_it_too(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    done = crawl(server.url, {"TPLSPIDER_IN_FLIGHT": "-2", "LOG_LEVEL": "WARNING"})
-    assert done.code == 2
-    (line,) = done.log.splitlines()
-    assert line.startswith("scrapy crawl: error: TPLSPIDER_IN_FLIGHT")
-    assert server.log == []
-
-
-@pytest.mark.crawl
-def test_the_demo_names_it_too(tmp_path: Path) -> None:
-    settings = {"TPLSPIDER_IN_FLIGHT": "abc", "LOG_LEVEL": "WARNING"}
-    done = run_scrapy("demo", folder=tmp_path, settings=settings)
-    assert (done.code, done.stdout) == (2, "")
-    (line,) = done.log.splitlines()
-    assert "TPLSPIDER_IN_FLIGHT" in line

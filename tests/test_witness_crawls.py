@@ -137,13 +137,6 @@ def test_one_that_fails_costs_one_load(
     assert template["evidence"] == 3
 
 
-def test_it_is_within_the_budget(run: Callable[..., tuple[Crawl, FixtureServer, Any]]) -> None:
-    done, server, _ = run(max_loads=4)
-    assert done.summary["complete"]
-    assert done.summary["witnesses"] == []
-    assert SIBLING not in server.pages_asked
-
-
 def test_time_is_up_while_it_is_loaded(
     run: Callable[..., tuple[Crawl, FixtureServer, Any]],
 ) -> None:
@@ -175,12 +168,3 @@ def test_templates_are_the_same_at_every_number_in_flight(
         found.add(file.read_bytes())
     assert len(found) == 1
     assert b"on-herons" in found.pop()
-
-
-def test_none_without_a_template(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("alone", ROUTES)
-    done = crawl(server.url + KEY)
-    assert SIBLING not in server.pages_asked
-    assert done.summary["witness_loads"] == 0
