@@ -61,32 +61,12 @@ def test_plain_text(write: Write) -> None:
     assert bad_lines(lines) == [7]
 
 
-@pytest.mark.parametrize("inside", [" ", "\t", "\u00a0", "\u2003"])
-@pytest.mark.parametrize("name", ["keys.txt", "keys.csv", "keys.jl"])
-def test_white_space_inside_an_address(write: Write, name: str, inside: str) -> None:
-    rows = [A, f"{A}{inside}{B}", f" {B} "]
-    if name == "keys.jl":
-        rows = [json.dumps({"url": row}) for row in rows]
-    header = ["url"] if name == "keys.csv" else []
-    lines = read(write(name, "\n".join([*header, *rows]).encode()))
-    assert bad_lines(lines) == [2 + len(header)]
-
-
 def test_a_line_is_recognized_by_its_mark(write: Write) -> None:
     first, second = read(write("keys.txt", f"{A}\n{B}\n".encode()))
     (again,) = read(write("other.txt", f"{B}\n".encode()))
     assert second.mark == again.mark != first.mark
     one, two = read(write("keys.csv", f"url,id\n{A},1\n{A},2\n".encode()))
     assert one.mark != two.mark
-
-
-def test_a_list_may_grow_where_its_last_line_has_no_end(write: Write) -> None:
-    for text in (b"http://example.org/", b'{"url": "http://example.org/"}'):
-        marks = {
-            next(iter(KeyList(str(write("list.txt", text + end))))).mark
-            for end in (b"", b"\n", b"\r\n")
-        }
-        assert len(marks) == 1
 
 
 def test_csv(write: Write) -> None:
@@ -105,7 +85,7 @@ def test_csv(write: Write) -> None:
     assert (first.line, first.input) == (2, lines[0].input)
 
 
-@pytest.mark.parametrize("name", ["keys.csv", "keys.tsv", "keys.jl"])
+@pytest.mark.parametrize("name", ["keys.tsv", "keys.jl"])
 def test_options_are_columns_of_their_own(write: Write, name: str) -> None:
     """A column of the user's that is called like an option is the user's."""
     row = {"url": A, "n": "many", "strategy": "none", "max_loads": "-1", "tpl_n": "2"}
@@ -156,7 +136,7 @@ def test_malformed_records(write: Write) -> None:
     assert (lines[-1].number, lines[-1].address, lines[-1].input) == (6, B, {"id": "6"})
 
 
-@pytest.mark.parametrize("name", ["keys.jl", "keys.jsonl", "keys.jsonlines", "keys", "keys.jl.gz"])
+@pytest.mark.parametrize("name", ["keys.jsonl", "keys", "keys.jl.gz"])
 def test_json_lines(write: Write, name: str) -> None:
     rows: list[dict[str, Any]] = [
         {"url": A, "tpl_n": 5, "tpl_strategy": "", "tpl_scope": None, "id": {"deep": [1.5, None]}},
@@ -174,13 +154,8 @@ def test_json_lines(write: Write, name: str) -> None:
     "text",
     [
         "https://example.org/",
-        '{"url": "x"',
-        '{"url": "x"} {"url": "y"}',
         '["x"]',
         '{"id": 1}',
-        '{"URL": "x"}',
-        '{"url": null}',
-        '{"url": " "}',
         '{"url": 5}',
         f'{{"url": "x", "id": {"[" * 100_000}',
     ],
@@ -193,9 +168,9 @@ def test_malformed_json_lines(write: Write, text: str) -> None:
     assert addresses([lines[0], lines[2]]) == {1: A, 3: B}
 
 
-@pytest.mark.parametrize("name", ["keys.txt", "keys.csv", "keys.jl"])
+@pytest.mark.parametrize("name", ["keys.csv", "keys.jl"])
 def test_not_utf_8(write: Write, name: str) -> None:
-    start = {"keys.txt": b"# caf\xe9\n", "keys.csv": b"url\n", "keys.jl": b"\n"}[name]
+    start = {"keys.csv": b"url\n", "keys.jl": b"\n"}[name]
     before, after = (b'{"url": "', b'"}') if name == "keys.jl" else (b"", b"")
     rows = [before + row + after for row in (A.encode(), b"http://caf\xe9.example/", B.encode())]
     lines = read(write(name, start + b"\n".join(rows)))
@@ -207,7 +182,6 @@ def test_not_utf_8(write: Write, name: str) -> None:
     ("name", "column", "data", "word"),
     [
         ("keys.csv", "", b"page,id\nx,1\n", "'url'"),
-        ("keys.csv", "page", b"url\nx\n", "'page'"),
         ("keys.csv", "", b"url,id,id\nx,1,2\n", "'id'"),
         ("keys.csv", "", b"", "no address"),
         ("keys.jl", "", b" \n", "no address"),
@@ -215,7 +189,6 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("keys.json", "", b"[]", "JSON lines"),
         ("keys.gz", "", b"https://example.org/\n", "gzip"),
         ("keys.gz", "", gzip.compress(b"https://example.org/\n", mtime=0)[:15], "end"),
-        ("x.warc", "", b"WARC/1.0\r\n", "scrapy archive"),
         ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n", mtime=0), "scrapy archive"),
     ],
 )

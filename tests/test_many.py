@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import signal
 import subprocess
@@ -48,55 +47,55 @@ def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
 
 
-def test_options_and_fields_of_a_line(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.jl"
-    one = key_pages(server)[0]
-    lines: list[dict[str, object]] = [
-        {"url": one, "tpl_n": 1, "id": "first", "tags": ["a"], "n": 7},
-        {"url": one, "tpl_n": 2, "tpl_strategy": "guided"},
-        {"url": one, "tpl_n": 0, "id": "wrong"},
-        {"url": "ftp://example.org/"},
-        {"tpl_n": 3},
-    ]
-    urls.write_text("\n".join(map(json.dumps, lines)) + "\nnot JSON\n")
-    done = crawl_list(tmp_path, urls, "-an=4")
-    assert done.code == 1
-    found = {row["line"]: row for row in rows(tmp_path / "summary.jl")}
-    assert sorted(found) == [1, 2, 3, 4, 5, 6]
-    assert found[1]["requested_size"] == 1
-    assert found[1]["input"] == {"id": "first", "tags": ["a"], "n": 7}  # theirs, whatever it is
-    assert (found[2]["requested_size"], found[2]["input"]) == (2, None)
-    assert [found[line]["key_outcome"] for line in (3, 4, 5, 6)] == ["bad-input"] * 4
-    assert found[3]["input"] == {"id": "wrong"}
-    assert found[3]["requested_url"] == one
-    assert all(found[line]["hint"] for line in (3, 4, 5, 6))
-    assert "Traceback" not in done.log
-
-
-def test_the_same_search_is_made_once(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_a_list(
+    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
+) -> None:
+    """Options by line, fields of the user's, the same search twice, lines that are wrong."""
     server = serve("menu")
     one, two = key_pages(server)[:2]
-    urls = tmp_path / "keys.csv"
-    with urls.open("w", newline="") as file:
-        csv.writer(file).writerows(
-            [["id", "page"], ["a", one], ["b", one + "#top"], ["c", two], ["d", one], ["e", one]]
-        )
-    done = crawl_list(tmp_path, urls, "-acolumn=page")
-    assert done.code == 0, done.log
+    lines: list[dict[str, object]] = [
+        {"page": one, "id": "first", "tags": ["a"], "n": 7},
+        {"page": one + "#top", "id": "again"},
+        {"page": one, "tpl_n": 2, "tpl_strategy": "guided"},
+        {"page": two},
+        {"page": one, "tpl_n": 0, "id": "wrong"},
+        {"page": "ftp://example.org/"},
+        {"tpl_n": 3},
+    ]
+    urls, pages = tmp_path / "keys.jl", tmp_path / "pages"
+    urls.write_text("\n".join(map(json.dumps, lines)) + "\nnot JSON\n")
+    done = crawl_list(tmp_path, urls, "-acolumn=page", f"-asave_html={pages}")
+    assert done.code == 1, done.log  # lines are wrong
+    assert done.finish_reason == "finished"
+    assert "Traceback" not in done.log
     found = {row["line"]: row for row in rows(tmp_path / "summary.jl")}
-    assert {line: row["input"]["id"] for line, row in found.items()} == {
-        2: "a",
-        3: "b",
-        4: "c",
-        5: "d",
-        6: "e",
-    }
-    assert found[3]["requested_url"] == one + "#top"
-    assert len({found[line]["search_id"] for line in (2, 3, 5, 6)}) == 1
-    assert found[2]["explored"] == found[6]["explored"] != []
-    assert len(rows(tmp_path / "out.jl")) == 6
-    assert server.pages_asked.count("/docs/guide/one.html") <= 2  # as a key page, and as a link
+    assert sorted(found) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert found[1]["input"] == {"id": "first", "tags": ["a"], "n": 7}  # theirs, whatever it is
+    assert (found[3]["requested_size"], found[3]["input"]) == (2, None)
+    assert [found[line]["key_outcome"] for line in (5, 6, 7, 8)] == ["bad-input"] * 4
+    assert found[5]["input"] == {"id": "wrong"}
+    assert found[5]["requested_url"] == one
+    assert all(found[line]["hint"] for line in (5, 6, 7, 8))
+    # The same search is made once.
+    assert found[2]["requested_url"] == one + "#top"
+    assert found[1]["search_id"] == found[2]["search_id"]
+    assert found[1]["explored"] == found[2]["explored"] != []
+    candidates = rows(tmp_path / "out.jl")
+    assert len(candidates) == 3 + 2 + 3
+    # Rows of one search stand together, and pages of one search in one folder.
+    ids = [row["search_id"] for row in candidates]
+    assert len([i for i, name in enumerate(ids) if i == 0 or ids[i - 1] != name]) == len(set(ids))
+    assert {path.name for path in pages.iterdir()} == set(ids)
+    # Each answer is the one that it would be alone.
+    for line, url in ((1, one), (4, two)):
+        alone, there = crawl(url), found[line]
+        here = alone.summary
+        for name in NOT_OF_LISTS:
+            here.pop(name), there.pop(name)
+        assert here == there
+        assert [row for row in candidates if row["search_id"] == here["search_id"]] == (
+            alone.candidates
+        )
 
 
 def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:

@@ -35,7 +35,7 @@ def test_a_crawl_finds_what_a_search_in_memory_finds(tmp_path: Path) -> None:
     assert [each.at for each in asked] == sorted(each.at for each in asked)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_benchmark_small() -> None:
     """Every promise of the benchmark that does not go by the clock, with few key pages."""
     sizes = ("--keys=40", "--sites=8", "--singles=2", "--kill=2", "--memory=5,10")

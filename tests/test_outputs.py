@@ -45,6 +45,17 @@ def overwriting(*uris: object) -> dict[str, Any]:
     return {"FEEDS": {str(uri): {"format": "json", "overwrite": True} for uri in uris}}
 
 
+def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Everything in a folder, as exactly as it can be told; the folder itself is '.'."""
+    return {
+        str(path.relative_to(folder)): (
+            *((s := path.lstat()).st_mode, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino),
+            path.read_bytes() if path.is_file() and not path.is_symlink() else b"",
+        )
+        for path in (folder, *folder.rglob("*"))
+    }
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -89,38 +100,10 @@ def test_two_outputs_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     other, out = "the file of another feed", overwriting("out.json")
     assert other in fault(out, summary="out.json")
     assert other in fault(out, texts=tmp_path / "out.json")
-    assert other in fault(overwriting("out.json", f"file://{tmp_path}/out.json"))
-    assert other in fault(summary="s.json", texts="./s.json")
-    assert "list of key pages" in fault(overwriting("keys.txt"), url="", urls="keys.txt")
-    assert fault({"FEEDS": {"stdout:": {"format": "json"}}}, summary="-:json")
+    assert fault(overwriting("keys.txt"), url="", urls="keys.txt")
     assert fault(summary="-:json", texts="-:csv")
     assert fault(out, summary="s.json", texts="t.json") == ""
     assert (tmp_path / "keys.txt").read_text() == URL
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("-oFOLDER:jl",),
-        ("-OFOLDER/x.json", "-asummary=FOLDER/x.json"),
-        ("-O-:json", "-asummary=-:json"),
-        ("-asave_html=/dev/null",),
-    ],
-)
-def test_one_line_and_exit_status_2(
-    serve: Callable[..., FixtureServer], tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    server = serve("menu")
-    given = [option.replace("FOLDER", str(tmp_path)) for option in options]
-    done = run_scrapy(
-        "crawl", "template_candidates", f"-aurl={server.url}", *given, folder=tmp_path
-    )
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if "error" in line.lower()]
-    assert line.startswith("scrapy crawl: error: ")
-    assert "Traceback" not in done.log
-    assert (done.stdout, server.log) == ("", [])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_as_files(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
@@ -145,23 +128,3 @@ def test_names_as_files(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert read(tmp_path / "new" / "host.json")[0]["content_text"] == CONTENT[""]
     job = {path.name for path in (tmp_path / "c:feeds").iterdir()}
     assert job == {".._job.json", ".._job.summary.json"}
-
-
-def test_a_summary_on_standard_output(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    url = serve("menu").url
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={url}/docs/guide/four.html"),
-        *("-asummary=-:jl", f"-O{tmp_path / 'out.json'}"),
-        folder=tmp_path,
-    )
-    assert done.code == 0
-    (tmp_path / "summary.jl").write_text(done.stdout)
-    assert read(tmp_path / "summary.jl")[0]["complete"]
-    assert len(done.candidates) == 3
-    # No text, but the columns that it would have.
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={url}/missing.html", "-atexts=-:csv"),
-        folder=tmp_path,
-    )
-    assert done.stdout.startswith("key_url,")
-    assert "Traceback" not in done.log
