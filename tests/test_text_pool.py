@@ -110,7 +110,7 @@ def test_each_page_by_the_pool_of_its_own_site(
     listed = tmp_path / "list.txt"
     listed.write_text("\n".join(pages))
     done = text(tmp_path, "-i", str(listed), "--pool", str(pools))
-    rows_by_url = {row["requested_url"]: row for row in map(json.loads, done.stdout.splitlines())}
+    rows_by_url = {row["url"]: row for row in map(json.loads, done.stdout.splitlines())}
     texts = {url: row["main_text"] for url, row in rows_by_url.items()}
     assert texts == dict(zip(pages, (CONTENT[name] for name in ("", "a", "b", "")), strict=True))
     assert sorted(ours.pages_asked) == ["/", "/a", "/moved"]
