@@ -32,7 +32,6 @@ QUERIES = st.sampled_from(
 
 # Accents that normalisation would sort, in a time that grows with the square of their number.
 MILLION = "\u0301\u0323" * 500_000
-
 FRAGMENTS = st.sampled_from(["", "#", "#top", "#a/b?c"])
 
 
@@ -75,28 +74,6 @@ def test_addresses_are_resolved_as_urljoin_does(base: str, href: str) -> None:
             Resolver(base).resolve(href)
         return
     assert Resolver(base).resolve(href) == (expected, canonical)
-
-
-@pytest.mark.parametrize(
-    ("href", "expected"),
-    [
-        ("  page.html\n", "http://example.org/dir/page.html"),
-        ("pa\nge\t.html", "http://example.org/dir/page.html"),
-        ("\\other\\page.html?a=\\b", "http://example.org/other/page.html?a=%5Cb"),
-        ("page.html#part", "http://example.org/dir/page.html"),
-        ("a b.html", "http://example.org/dir/a%20b.html"),
-        ("//other.example/x", "http://other.example/x"),
-    ],
-)
-def test_addresses_are_read_as_browsers_do(href: str, expected: str) -> None:
-    resolved = Resolver("http://example.org/dir/index.html").resolve(href)
-    assert resolved is not None
-    assert resolved[0] == expected
-
-
-@pytest.mark.parametrize("href", ["mailto:a@example.org", "javascript:void(0)", "tel:1", "data:,x"])
-def test_addresses_of_other_kinds_are_none(href: str) -> None:
-    assert Resolver("http://example.org/").resolve(href) is None
 
 
 @pytest.mark.parametrize(
@@ -200,10 +177,6 @@ def test_a_host_without_a_registered_domain_is_its_own_site(key: str) -> None:
     site = Site(identity(key), "domain")
     assert identity(key + "x") in site
     assert identity(key.replace("8000", "8001")) not in site
-
-
-def test_names_in_unicode_and_in_ascii_are_one_host() -> None:
-    assert identity("http://bücher.example/x") in Site(identity("http://xn--bcher-kva.example/"))
 
 
 def test_many_hosts_that_are_not_of_the_site_are_told_at_once() -> None:

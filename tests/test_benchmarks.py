@@ -20,7 +20,6 @@ from benchmarks.evaluation.labels import number_elements, read_labels, without_l
 from benchmarks.evaluation.sites import (
     LabelledSite,
 )
-from benchmarks.table1 import main
 from tests.support.crawls import PROJECT, Crawl
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
@@ -52,7 +51,6 @@ MENU_PAGE = """<!DOCTYPE html><html><head><title>{name}</title></head><body>
 <main{main}>{content}</main><script>x</script></body></html>"""
 
 KEY = "<p class=TECO_notTemplate>The words of the key page</p>"
-
 OTHERS = {"a": "<h1>Ants</h1>", "b": "<pre>Bees</pre>", "c": "<table><tr><td>Cats</table>"}
 
 
@@ -99,25 +97,11 @@ def test_figures_worked_out_by_hand(tmp_path: Path) -> None:
     assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--sizes=0"], ["--strategies=papr"], ["--csv=/nowhere/at/all.csv"], ["--silver=."], []],
-)
-def test_wrong_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([f"--corpus={tmp_path}", *options])
-    assert caught.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("python -m benchmarks.table1: error")
-
-
 CHOIR_PAGE = """<html><head><title>Not a line</title></head><body>
 <ul><li><a href=/6.html>Home of the choir</a></li><li><a href=/7.html>News of the week</a></li></ul>
 <p>{content}</p><div>Singing together since 1952, every Tuesday night</div></body></html>"""
 
 OWN_TEXT = "What is on the page about {} and on no other, in many words."
-
 VOICES = "alto bass tenor treble soprano baritone contralto descant".split()
 
 

@@ -13,12 +13,6 @@ from hypothesis import strategies as st
 from tests import literal
 from tests.support.examples import examples
 from tests.support.plain_site import ROOT, PlainSite, outcome, refusing_sites, run, sites
-from tplspider import (
-    Address,
-    NoPage,
-    Page,
-    SubdigraphSearch,
-)
 from tplspider.search.cliques import (
     CompleteSubdigraphs,
     OutOfNodesError,
@@ -97,17 +91,6 @@ def test_a_step_gives_up_by_counting() -> None:
     assert len(subdigraphs.best) > 1
 
 
-def test_a_step_after_one_that_gave_up_takes_all_there_is() -> None:
-    # Pages 0 to 3 were not looked at for lack of nodes; then a fifth that is mutual with them all.
-    subdigraphs = CompleteSubdigraphs(size=4, max_nodes=0)
-    for page in range(4):
-        subdigraphs.update(page, 0 if page == 3 else (1 << page) - 1)
-    assert subdigraphs.bounded
-    subdigraphs.max_nodes = 1000
-    subdigraphs.update(4, 0b0111)
-    assert subdigraphs.best == (0, 1, 2, 4)
-
-
 def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
     return {
         "reason": answer.reason,
@@ -118,7 +101,6 @@ def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
 
 
 ANY = sites() | refusing_sites()
-
 REFUSALS = st.sampled_from([10, 3, 2, 1, 0])
 
 
@@ -216,14 +198,6 @@ def test_a_duplicate_lends_its_name() -> None:
     ]
 
 
-def test_a_known_final_address_costs_no_load() -> None:
-    site = PlainSite({"/": ["/old", "/new"]}, redirects={"/old": "/new"})
-    search, asked = run(site, "/")
-    assert asked == [f"{ROOT}/", f"{ROOT}/old"]
-    assert search.loads == 2
-    assert [visit.outcome for visit in search.visits] == ["page", "duplicate"]
-
-
 def test_the_key_page_is_never_a_member() -> None:
     site = PlainSite(
         {"/": ["/a", "/copy"], "/a": ["/copy", "/"], "/copy": ["/a"]}, texts={"/copy": "page /"}
@@ -234,14 +208,3 @@ def test_the_key_page_is_never_a_member() -> None:
         ("duplicate", "key-page"),
     ]
     assert [visit.url for visit in search.members] == [f"{ROOT}/a"]
-
-
-def test_what_is_told_late_or_twice_changes_nothing() -> None:
-    search = SubdigraphSearch(Page("key", "key"), [Address("a", "a"), Address("b", "b")], size=1)
-    search.take()
-    search.tell(7, NoPage("error"))
-    search.tell(1, Page("a", "a"))
-    search.tell(1, Page("z", "z"))
-    assert search.reason == "complete_subdigraph"
-    assert search.take() == []
-    assert [visit.url for visit in search.visits] == ["a"]

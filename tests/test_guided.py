@@ -88,22 +88,6 @@ def test_links_that_the_loaded_pages_have_come_first() -> None:
     assert guided.loads < paper.loads
 
 
-def test_it_is_complete_also_where_the_signs_mislead() -> None:
-    menu = [f"/index.php?p={i}" for i in range(6)]
-    plain = [f"/doc{i}.html" for i in range(120)]
-    site = PlainSite({path: [other for other in menu if other != path] for path in menu})
-    site.links["/index.php?p=9"] = [*menu, *plain]
-    search, _ = run(site, "/index.php?p=9", strategy="guided", size=3)
-    assert search.loads == 4
-    # Here the menu is what looks least like one: it takes the next links of sortLinks in between.
-    site.links["/"] = [*menu, *plain]
-    paper, _ = run(site, "/", size=3)
-    guided, _ = run(site, "/", strategy="guided", size=3)
-    assert paper.complete
-    assert guided.complete
-    assert guided.loads <= 2 * paper.loads + 24
-
-
 # Places of all kinds, and addresses that are one target, one identity, both or neither.
 PLACES = st.sampled_from(
     [

@@ -58,12 +58,6 @@ def test_files_that_are_no_pages_are_left_out() -> None:
         assert len(links_of(f"<a href='{name}'>x</a>")) == 1
 
 
-def test_a_late_base_is_honoured() -> None:
-    assert links_of("<a href='x'>x</a><p><base href='/other/'></p>") == [
-        "http://example.org/other/x"
-    ]
-
-
 @pytest.mark.parametrize("base", ["http://[::1", "javascript:x", "data:,x"])
 def test_a_base_that_is_no_address_is_none(base: str) -> None:
     assert links_of(f"<base href='{base}'><a href='x'>x</a>") == ["http://example.org/docs/x"]
@@ -138,24 +132,14 @@ def content(root: etree._Element) -> list[tuple[Any, ...]]:
     ]
 
 
-def plainly(html: str) -> etree._Element:
-    """The tree that lxml makes of a page without any help."""
-    parser = etree.HTMLParser(recover=True, encoding="utf-8", huge_tree=True)
-    body = html.strip().replace("\0", "").encode("utf-8", "replace")
-    root = etree.fromstring(body, parser) if body else None
-    return etree.fromstring(b"<html/>", parser) if root is None else root
-
-
 @given(st.lists(ODD_PIECES, max_size=8).map("".join))
 @example("")
 @example(" \0\n")
 @example("<!-- alone -->")
 @example("<div>" * 3000 + "Deep")
 def test_odd_pages(html: str) -> None:
-    found = content(parse_html(html))
-    assert found == content(plainly(html))
     encodable = html.encode("utf-8", "replace").decode()  # parsel raises for lone surrogates
-    assert found == content(Selector(text=encodable, type="html").root)
+    assert content(parse_html(html)) == content(Selector(text=encodable, type="html").root)
 
 
 MANY = 30_000

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 URL = "http://example.org/docs/key.html"
-
 ENDS = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
-
 HIDDEN = {"script", "style", "noscript", "template", "iframe", "object", "svg"}
 
 Words = tuple[str, int, int]  # the element they are in, and the link

@@ -6,10 +6,7 @@ import pytest
 
 from tests.support.template_pages import extract, framed
 from tplspider import PageSource, extract_template
-from tplspider.template.flat_page import Vocabulary, flatten
-from tplspider.template.main_part import own_parts, start_tag
 from tplspider.template.markdown import to_markdown
-from tplspider.web.html import parse_html
 
 TEXT = "There is a great deal to say about {}, more than fits on a page of this size."
 
@@ -115,15 +112,6 @@ def test_the_heading_of_leftovers_is_a_leftover() -> None:
     assert main_lines(page) == ["On cranes", *about("cranes")]
 
 
-def test_a_few_links_beside_a_list_are_left_out_and_its_introduction_is_not() -> None:
-    entries = "".join(f"<li><a href='/{{0}}/{i}'>{{0}} number {i}</a></li>" for i in range(20))
-    page = (
-        "<div class='pages'><a href='/{0}/p2'>more {0}</a></div><p class='intro'>These are {0}:</p>"
-        f"<ul class='list'>{entries}</ul>"
-    )
-    assert main_lines(page) == ["These are cranes:", *(f"cranes number {i}" for i in range(20))]
-
-
 def main_text(hidden: str, control: str = "") -> str:
     """The main text of an article with something hidden in it, and its line of text after that."""
 
@@ -176,7 +164,6 @@ def test_what_can_be_opened_is_not_hidden(hidden: str, control: str) -> None:
 
 
 MENU = "<nav><a href=/>Home</a> <a href=/bees/>Bees</a></nav>"
-
 FOOT = "<footer>All rights reserved by us.</footer>"
 
 
@@ -221,19 +208,6 @@ def test_code_keeps_what_names_its_language() -> None:
     assert "1\n2\n3" not in to_markdown(html, "http://a.org/")
 
 
-def test_names_that_only_html_has() -> None:
-    body = parse_html('<body><o:p @click="go()" title="a &amp; b">x</o:p>')[0]
-    assert start_tag(body[0]) == '<o:p title="a &amp; b">'
-    html = own_html(
-        *(
-            f"<h1>Page {n}</h1><ul @click=go><o:p><li>First of all</li><li>Own {n}</li></o:p></ul>"
-            for n in range(4)
-        )
-    )
-    assert "<ul><o:p>" in html
-    assert "Own 0" in html
-
-
 ENTRIES = "<ul>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(15)) + "</ul>"
 
 
@@ -246,21 +220,3 @@ def test_loose_text_of_the_page_is_content_in_its_place() -> None:
     for word in ("Monday", "First", "adrift", "Last"):
         assert word not in found.template_html
     assert "Entry 3" in found.template_html
-
-
-def test_loose_text_after_an_element_comes_after_that_inside() -> None:
-    html = "<p>One <span>and</span> <b>two</b> three</p>"
-    page = flatten(parse_html(html), "http://example.org/", Vocabulary())
-    loose = [page.tags.index("p"), page.tags.index("b")]
-    parts = [str(part).strip() for part in own_parts(page, [], loose)]
-    assert parts == ["One", "two", "three"]
-
-
-@pytest.mark.parametrize(
-    "url", ["http://[bad/", "http://h:99999/a", "http://h:x/", "", "::", "a b"]
-)
-def test_odd_addresses_are_no_harm(url: str) -> None:
-    links = f"{ENTRIES}<a href='http://[x/'>a</a><a href='//h:y/'>b</a>"
-    other = PageSource("http://example.org/x", f"{links}<p>other</p>")
-    found = extract_template(PageSource(url, f"{links}<p>key</p>"), [other])
-    assert found.content_text.endswith("key")

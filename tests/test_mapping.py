@@ -81,13 +81,6 @@ def test_a_page_maps_to_itself(pages: tuple[str, str]) -> None:
     assert TreeMapping(key, again).mapped == list(range(len(key.tags)))
 
 
-@given(page_pairs())
-def test_no_more_than_the_best(pages: tuple[str, str]) -> None:
-    key, other = flat_pair(*pages)
-    found = sum(image >= 0 for image in TreeMapping(key, other).mapped)
-    assert found <= matching(key, other)
-
-
 def test_nearly_as_much_as_the_best() -> None:
     shares = []
     for seed in range(300):

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tests.support.crawls import PROJECT
 from tplspider import PageSource, extract_template
 from tplspider.template.lines import text_lines
 from tplspider.template.markdown import add_markdown, to_markdown
@@ -24,7 +23,6 @@ from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 BASE = "https://example.org/docs/page.html"
 
@@ -173,16 +171,6 @@ def test_code_with_line_numbers_is_fenced(html: str) -> None:
     assert to_markdown(html, BASE) == "```python\na = 1\n  b = 2\n```"
 
 
-def test_a_table_of_numbered_rows_is_not_code() -> None:
-    rows = "<tr><td>1</td><td>Ann</td></tr><tr><td>2</td><td>Bob</td></tr>"
-    found = to_markdown(f'<table class="highlight">{rows}</table>', BASE)
-    assert found == "| 1 | Ann |\n| --- | --- |\n| 2 | Bob |"
-    one = (
-        '<table><tr><td class="gutter">Words</td><td class="code"><pre>x\ny</pre></td></tr></table>'
-    )
-    assert "Words" in to_markdown(one, BASE)
-
-
 @pytest.mark.parametrize(
     ("html", "language"),
     [
@@ -248,18 +236,6 @@ def test_hostile_pages(make: Callable[[], str]) -> None:
     assert not missing("\n".join(text_lines(parse_html(html))), found)
 
 
-@pytest.mark.slow
-def test_much_of_it() -> None:
-    """More than is given to the package at a time, and a table that is too large for it."""
-    found = to_markdown("<p>some <b>words</b></p>" * 100_000 + "<h2>End</h2>", BASE)
-    assert found == "\n\n".join(["some **words**"] * 100_000 + ["## End"])
-    rows = "<tr><td>a</td><td>b</td></tr>" * 150_000
-    assert (
-        to_markdown(f"<h1>c</h1><table>{rows}</table>", BASE)
-        == "# c\n\n" + "a\nb\n" * 149_999 + "a\nb"
-    )
-
-
 class Panic(BaseException):
     """As those of Rust are."""
 
@@ -282,16 +258,6 @@ def test_a_package_that_fails(
         found = to_markdown("<h1>One</h1><p>bad <b>words</b></p><p>lossy <i>ones</i></p>", BASE)
     assert found == "# One\n\nbad words\n\nlossy ones"
     assert type(fault).__name__ in caplog.text
-
-
-@pytest.mark.parametrize(
-    "file", [*PROJECT.glob("tests/sites/**/*.html"), *PROJECT.glob("tplspider/demo/site/**/*.html")]
-)
-def test_no_word_of_our_pages_is_lost(file: Path) -> None:
-    html = file.read_text("utf-8")
-    text = "\n".join(text_lines(parse_html(html)))
-    assert re.search(r"\w", text)
-    assert not missing(text, to_markdown(html, BASE))
 
 
 TAGS = (

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 HTML = {"Content_Type": "text/html"}
-
 MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
 
 

@@ -130,25 +130,3 @@ def test_no_such_folder(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert len(done.log.splitlines()) == 1
     assert server.log == []
     assert not (tmp_path / "missing").exists()
-
-
-def test_a_crawl_that_is_ended_while_pages_are_compared(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    """Each page has one answer, and none is asked for once more."""
-    server = serve("menu", routes_of(pages_of()))
-    save_pool(tmp_path / "pools", server.url)
-    addresses = [f"{server.url}/{name}" for name in "ab"]
-    out, slow = tmp_path / "summary.jl", "tests.support.odd_extractors.slow"
-    done = text(
-        tmp_path,
-        *(*addresses, "--pool", str(tmp_path / "pools"), "-a", f"summary={out}"),
-        TPLSPIDER_EXTRACTOR=slow,
-        CLOSESPIDER_TIMEOUT="2",
-    )
-    assert (done.code, done.stdout) == (1, "")
-    assert "Traceback" not in done.log
-    assert sorted(server.pages_asked) == ["/a", "/b"]
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert sorted(row["key_url"] for row in rows) == addresses
-    assert {row["reason"] for row in rows} == {"closespider_timeout"}

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.template_pages import extract, framed
-from tplspider.template.lines import letters
 
 MENU = "".join(f'<a href="/{name}.html">{name}</a> | ' for name in ("news", "photos", "history"))
-
 FOOTER = "Copyright 2000 by the friends of the birds. All rights reserved."
 
 
@@ -62,11 +60,8 @@ def test_a_query_does_not_make_another_menu() -> None:
 
 
 LIST_NAMES = ("news", "photos", "history", "members", "contact")
-
 LIST_MENU = "".join(f'<li><a href="/{name}.html">{name}</a></li>' for name in LIST_NAMES)
-
 RULES = "Comments are moderated by the friends of the birds"
-
 LISTS = [f"<body>{LIST_MENU}<div><p>{words}</p></div></body>" for words in ("ducks", "geese")]
 
 
@@ -118,12 +113,6 @@ def test_few_words_are_lost_among_common_ones() -> None:
     assert "Home" not in found.content_text
     long = "Home of all who like to look at cranes"
     assert long in extract(page("cranes", long, "center"), *others).content_text
-
-
-def test_a_chinese_letter_says_more_than_a_latin_one() -> None:
-    assert letters("crane 1!") == 6
-    assert letters("写作与出版") == 15
-    assert letters("été") == 3
 
 
 POST = "A post about {} that is long enough to be more than a coincidence, and not a menu."
