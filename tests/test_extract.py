@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import asdict, fields
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from benchmarks.extraction import manual
 from tests.support.crawls import PROJECT
 from tests.support.examples import examples
 from tests.support.large_pages import SHAPES
@@ -32,6 +34,8 @@ from tests.support.template_pages import (
 )
 from tplspider.items import PageTemplate
 from tplspider.template.extract import Companions, PageSource, compare, extract_template
+from tplspider.template.flat_page import Content, Vocabulary, flatten
+from tplspider.template.mapping import SubtreeBags
 from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
@@ -312,6 +316,7 @@ def in_other_processes(code: str, given: str = "") -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_result_is_the_same_in_every_process() -> None:
     examples: list[list[str]] = []
 
@@ -393,3 +398,16 @@ def test_the_vocabulary_does_not_grow_with_the_pages_of_a_site() -> None:
         companions.extract(first, rest[place : place + 3])
     assert companions._vocabulary.own.keys() & {("p", "Page 39.", ""), ("p", "Page 38.", "")}
     assert sum(companions._vocabulary.size) < 3 * sum(size)
+
+
+def test_the_sample_of_a_large_page_does_not_depend_on_what_was_seen_before() -> None:
+    page, other = (manual(Random(seed), 40_000) for seed in (1, 2))
+
+    def sample(vocabulary: Vocabulary) -> set[Content]:
+        flat = flatten(parse_html(page), SITE, vocabulary)
+        contents = {number: content for content, number in vocabulary.own.items()}
+        return {contents[number] for number in SubtreeBags(flat).bag(0)}
+
+    filled = Vocabulary()
+    flatten(parse_html(other), SITE, filled)
+    assert sample(Vocabulary()) == sample(filled)
