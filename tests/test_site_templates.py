@@ -205,27 +205,6 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "pools" / "pools.sqlite").is_file()
 
 
-class FullStore:
-    """A store that cannot save."""
-
-    def load(self, site: str) -> list[PooledPage]:
-        return []
-
-    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
-        raise OSError("full")
-
-
-def test_pages_are_not_lost_when_something_is_raised_in_between() -> None:
-    templates: SiteTemplates[int] = SiteTemplates(store=FullStore())
-    for number, (url, html) in enumerate(site(5)):
-        templates.add(url, html, number)
-    with pytest.raises(OSError, match="full"):
-        templates.flush()
-    with pytest.raises(OSError, match="full"):
-        templates.flush()
-    assert [each.token for each in templates.add("http://b.org/", "<p>Other", 5)] == [*range(5)]
-
-
 def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture) -> None:
     attributes = " ".join(f"a{number}=1" for number in range(40_000))
     pages = site(20)

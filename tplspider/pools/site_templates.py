@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import takewhile
@@ -309,15 +309,11 @@ class SiteTemplates(Generic[Token]):
         )
         self._seconds = seconds
         self._stripper = Stripper(companions=companions)
-        # Pages on their way out: whatever is raised in between, the next call goes on with them.
-        self._is_flushing = False
-        self._due: deque[Released[tuple[PooledPage, Token]]] = deque()
-        self._done: deque[StrippedPage[Token]] = deque()
 
     @property
     def held(self) -> int:
         """How many pages are held back."""
-        return 0 if self._is_flushing else self._pools.held
+        return self._pools.held
 
     @overload
     def add(self: SiteTemplates[None], url: str, html: str) -> list[StrippedPage[None]]: ...
@@ -330,43 +326,24 @@ class SiteTemplates(Generic[Token]):
 
         *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
         """
-        while self._is_flushing:
-            self._release_next_site()
         page = PooledPage.of(url, html)
-        self._due += self._pools.add(page, (page, token))
-        while self._due:
-            self._strip_next()
-        done, self._done = self._done, deque()
-        return [*done]
+        return [self._stripped(each) for each in self._pools.add(page, (page, token))]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
         """Give out all pages that are held back, with what evidence there is; save the pools.
 
-        Pages are stripped as they are asked for; those that are not come with the next call.
+        Pages are stripped as they are asked for: iterate over all of it.
         """
-        self._is_flushing = True
         self._pools.save()
         return self._give_out()
 
     def _give_out(self) -> Iterator[StrippedPage[Token]]:
-        while self._is_flushing or self._due or self._done:
-            if self._done:
-                yield self._done.popleft()
-            elif self._due:
-                self._strip_next()
-            else:  # a site at a time: the pools of all may be too much to be in memory
-                self._release_next_site()
+        while self._pools.held:  # a site at a time: the pools of all may be too much for memory
+            yield from map(self._stripped, self._pools.give_out_oldest())
 
-    def _release_next_site(self) -> None:
-        self._due += self._pools.give_out_oldest()
-        self._is_flushing = self._pools.held > 0
-
-    def _strip_next(self) -> None:
-        each = self._due[0]
-        page, token = each.entry
-        found = StrippedPage(self._template(each.site, page, each.pool), token)
-        self._due.popleft()
-        self._done.append(found)
+    def _stripped(self, released: Released[tuple[PooledPage, Token]]) -> StrippedPage[Token]:
+        page, token = released.entry
+        return StrippedPage(self._template(released.site, page, released.pool), token)
 
     def _template(self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         try:

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from tplspider.pools.pool import Pool, PooledPage
-    from tplspider.sources.base import StoredPage, StoredPages
+    from tplspider.sources import archive
+    from tplspider.sources.saved_folder import SavedFile
+
+    StoredPage = archive.StoredPage | SavedFile
+    StoredPages = archive.WarcSite | SavedFolder
 
 logger = logging.getLogger(__name__)
 
