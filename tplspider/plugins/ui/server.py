@@ -178,7 +178,8 @@ async def serve(
         if crawl.done():
             await crawl
         else:
-            await crawler.spider.texts.close()  # its processes
+            spider: Any = crawler.spider
+            await spider.texts.close()  # its processes
         if not stop.is_set():
             logger.error("The crawl has ended: %s", crawler.stats.get_value("finish_reason"))
         return early
