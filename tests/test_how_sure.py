@@ -67,13 +67,6 @@ def test_members_that_share_much_are_not_warned_of(crawl: RunCrawl, serve: Serve
     assert warnings(done) == []
 
 
-def test_one_page_proves_nothing(crawl: RunCrawl, serve: Serve) -> None:
-    done = crawl(serve("menu").url + KEY, n=1)
-    assert done.summary["cs_size"] == 1
-    (warning,) = warnings(done)
-    assert done.summary["hint"] in warning
-
-
 def test_the_summary_says_which_links_are_missing(
     crawl: RunCrawl, serve: Serve, tmp_path: Path
 ) -> None:

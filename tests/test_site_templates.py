@@ -108,13 +108,6 @@ def test_other_sites_play_no_part() -> None:
     assert found == [each.template for each in alone]
 
 
-def test_copies() -> None:
-    """Nothing can be known of them, and they are not waited for for ever."""
-    found = strip(site(200, lambda number: article(0)))
-    assert len(found) == 200
-    assert {each.template.evidence for each in found} == {0}
-
-
 def wall(number: int) -> str:
     token = f"{number * 7919:032x}"
     form = f"<form action=/login><input type=hidden value={token}><p>Request {token}</p></form>"
