@@ -31,7 +31,6 @@ from tplspider.search.session import (
     SearchLimits,
     SearchSession,
     SearchStarted,
-    search_id,
 )
 from tplspider.sources.base import drive
 
@@ -161,19 +160,6 @@ def test_events_come_in_order_and_tell_all() -> None:
     assert events[-1].summary is session.summary
 
 
-def test_what_comes_after_the_end_changes_nothing() -> None:
-    site = FolderSite(SITES / "menu")
-    session = search_pages(site, f"{site.url}/docs/guide/four.html")
-    before = session.summary
-    session.stop("late")
-    session.fail(NoPage("error"))
-    session.tell(1, NoPage("error"))
-    session.open(page(session.url, "<a href=x>x</a>"))
-    assert session.take() == []
-    assert session.awaited == []
-    assert session.summary is before
-
-
 def test_a_folder_gives_what_a_crawl_of_it_gives(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -192,40 +178,6 @@ def test_a_folder_gives_what_a_crawl_of_it_gives(
         for row in crawled["explored"]
     ]
     assert session.summary.explored == rows
-
-
-def test_a_search_has_a_name_of_its_own() -> None:
-    url = "https://example.org/"
-    names = {
-        search_id(url, options)
-        for options in (
-            SearchOptions(),
-            SearchOptions(n=4),
-            SearchOptions(strategy="guided"),
-            SearchOptions(scope="domain"),
-            SearchOptions(max_loads=5),
-            SearchOptions(max_seconds=5),
-        )
-    }
-    assert len(names) == 6
-    assert all(len(name) == 16 and int(name, 16) >= 0 for name in names)
-    assert search_id(url, SearchOptions(max_seconds=5)) == search_id(
-        url, SearchOptions(max_seconds=5.0)
-    )
-    assert search_id(url, SearchOptions()) != search_id(url + "a", SearchOptions())
-
-
-class Careless:
-    """A source that gives None for what it does not have: the natural mistake."""
-
-    def load(self, url: str) -> Any:
-        pages = {"http://example.org/": page("http://example.org/", "<a href=a>a</a>")}
-        return pages.get(url)
-
-
-def test_what_is_not_an_answer_is_told() -> None:
-    with pytest.raises(TypeError, match="gave a NoneType: expected a WebPage, a Redirect or a NoP"):
-        search_pages(Careless(), "http://example.org/")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -267,10 +267,6 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     assert not any(is_alive(int(child)) for child in children)
 
 
-def command_of(pid: str) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
-
-
 def is_alive(pid: int) -> bool:
     for _ in range(50):
         try:
@@ -281,27 +277,6 @@ def is_alive(pid: int) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
-    folder, out = save_site(tmp_path / "site", 1500), tmp_path / "rows.jl"
-    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
-    with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
-        while not out.exists() or not out.stat().st_size:
-            assert process.poll() is None
-            time.sleep(0.01)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        (child,) = (pid for pid in children if "spawn_main" in command_of(pid))
-        os.kill(int(child), signal.SIGSTOP)
-        time.sleep(0.3)  # by then it has a page to do
-        os.kill(int(child), signal.SIGKILL)
-        said = process.communicate(timeout=60)[1]
-    rows = read(out)
-    lost = [row["path"] for row in rows if row["outcome"] == "crashed"]
-    # None if the worker had not begun with one when it was stopped.
-    assert (process.returncode, len(rows)) == (len(lost), 1500)
-    assert all(path in said for path in lost)
-    assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
