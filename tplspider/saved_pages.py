@@ -52,7 +52,7 @@ class KeptPage:
 class KeptPages:
     """The bodies of pages, in one temporary file without a name.
 
-    The system takes it away when it is closed, whatever way the process ends.
+    The system removes it when the process ends.
     """
 
     def __init__(self) -> None:

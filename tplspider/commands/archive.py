@@ -1,4 +1,4 @@
-"""``scrapy archive``: a crawl of a list whose pages come from WARC files, not from a network."""
+"""``scrapy archive``: a crawl of a list whose pages come from WARC files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")
-# The others do nothing for pages that are there already, and cost a third of the time.
+# The others do nothing for archived pages, and cost a third of the time.
 _NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
     *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
@@ -122,7 +122,7 @@ def archive_files(names: Collection[str]) -> list[Path]:
 
 
 def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
-    """The archive of some files, with what is wrong with them logged; how many are of no use."""
+    """Open the archive and log the faults of its files; also returns how many have no page."""
     try:
         from tplspider.sources.archive import open_archive
     except ImportError as error:

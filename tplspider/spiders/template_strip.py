@@ -1,4 +1,4 @@
-"""The spider that loads nothing: it strips the pages of a folder, or of WARC files."""
+"""The spider that strips the pages of a folder, or of WARC files. It requests nothing."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str
 
 @dataclass(slots=True)
 class _Row:
-    """What is known of a row on its way; a task makes the template of its page."""
+    """A row in progress; its task strips the page."""
 
     stored: Any
     url: str
@@ -369,7 +369,7 @@ class TemplateStripSpider(Spider):
         return item
 
     def _outputs(self) -> list[Path]:
-        """What has no row, should it be in the folder: all that is written meanwhile."""
+        """Files that this run writes: they have no rows if they are in the folder."""
         paths = [path for feed in self.feeds if (path := local_path(feed))]
         return [*paths, Path(self.arguments.pool)] if self.arguments.pool else paths
 
