@@ -51,33 +51,18 @@ _PATIENCE = 2.0  # seconds that open answers have at the end
 _GRACE = 10.0  # seconds that the crawl has at the end
 
 
-def default_folder() -> Path:
-    """The folder for a user's state."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "tplspider" / "ui"
-
-
 class StateFolder:
     """A folder that only its owner may read: the token, the port, and the list of searches."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        is_new = not path.exists()
-        path.mkdir(parents=True, exist_ok=True)
-        if is_new:
-            path.chmod(0o700)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.token_file = path / "token"
         self.lock = FileLock(path / "server.lock", timeout=0)  # who has it is the server
-
-    @property
-    def token_file(self) -> Path:
-        return self.path / "token"
 
     def token(self, *, new: bool = False) -> str:
         """The token: that of the last time, or a *new* one."""
-        found = self._read("token")
+        found = self.read("token")
         if new or not found:
             found = token_urlsafe(32)
             self.write("token", found)
@@ -85,16 +70,12 @@ class StateFolder:
 
     def port(self) -> int:
         """The port of the last time, or the usual one."""
-        found = self._read("port")
-        return int(found) if found.isdigit() and 0 < int(found) < 65536 else PORT
+        return int(self.read("port") or PORT)
 
-    def address(self) -> str:
-        """Where the server is that has the folder."""
-        return self._read("address")
-
-    def _read(self, name: str) -> str:
+    def read(self, name: str) -> str:
+        """A line that was written before, or ''."""
         with suppress(FileNotFoundError):
-            return (self.path / name).read_text("ascii", "ignore").strip()
+            return (self.path / name).read_text("ascii").strip()
         return ""
 
     def write(self, name: str, text: str) -> None:
@@ -104,8 +85,14 @@ class StateFolder:
 
 
 def state_folder(opts: argparse.Namespace) -> StateFolder:
-    """The folder that the options name."""
-    return StateFolder(Path(opts.dir).resolve() if opts.dir else default_folder())
+    """The folder that the options name, or the usual one of the user."""
+    if opts.dir:
+        return StateFolder(Path(opts.dir).resolve())
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return StateFolder(Path(base) / "tplspider" / "ui")
 
 
 def read_port(given: str) -> int:
@@ -151,7 +138,7 @@ async def serve(
         searches = Searches(store, crawler, Path(reports))
         connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, connections, folder.address()),
+            make_app(searches, access, connections, folder.read("address")),
             handler_cancellation=True,  # of streams that nobody reads any more
             access_log=None,
             logger=http_logger,
@@ -162,7 +149,7 @@ async def serve(
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{folder.address()}/enter?code={access.make_code('/')}")
+            ready(f"{folder.read('address')}/enter?code={access.make_code('/')}")
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -269,8 +256,6 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=128)
-    except UnicodeError:
-        raise ValueError(f"--host {host!r}: expected an address of this machine") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
@@ -282,7 +267,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def ask_for_address(folder: StateFolder) -> str:
     """An address to sign in by, of the server that has this folder. Raises ValueError."""
-    token, address = folder.token(), folder.address()
+    token, address = folder.token(), folder.read("address")
     port = urlsplit(address).port or 0
     try:
         nonce = token_hex(16)
