@@ -46,8 +46,6 @@ http_logger = logging.getLogger(f"{__name__}.http")
 http_logger.setLevel(logging.CRITICAL)
 
 HOST, PORT = "127.0.0.1", 8765
-_ASKED = 10.0  # seconds that a server has to answer
-_PATIENCE = 2.0  # seconds that open answers have at the end
 _GRACE = 10.0  # seconds that the crawl has at the end
 
 
@@ -129,7 +127,7 @@ async def serve(
     *ready* is called with an address that signs a browser in. Returns how many searches were ended
     early.
     """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop, loop, address = asyncio.Event(), asyncio.get_running_loop(), folder.read("address")
     with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, stop.set)
@@ -138,18 +136,18 @@ async def serve(
         searches = Searches(store, crawler, Path(reports))
         connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, connections, folder.read("address")),
+            make_app(searches, access, connections, address),
             handler_cancellation=True,  # of streams that nobody reads any more
             access_log=None,
             logger=http_logger,
-            shutdown_timeout=_PATIENCE,
+            shutdown_timeout=2.0,
         )
         await runner.setup()
         assert runner.server
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{folder.read('address')}/enter?code={access.make_code('/')}")
+            ready(f"{address}/enter?code={access.make_code('/')}")
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -285,5 +283,5 @@ def ask_for_address(folder: StateFolder) -> str:
 
 def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
     request = Request(address, data, headers or {})  # noqa: S310 - written by us
-    with build_opener(ProxyHandler({})).open(request, timeout=_ASKED) as answer:
+    with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
         return json.loads(answer.read(1 << 16))
