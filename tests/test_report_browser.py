@@ -22,9 +22,8 @@ from tests.support.report_pages import (
 )
 from tests.support.summaries import random_summary, unusable
 from tests.test_clean_page import SWALLOWING
-from tplspider.report.clean_page import clean_again, clean_page, page_document
+from tplspider.report.clean_page import clean_page, page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
-from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from tests.support.opened_pages import Opened
     from tests.support.report_pages import Search
 
-PAPER = {"width": 718, "height": 1000}  # A4 between margins of a centimetre
 MOBILE: dict[str, Any] = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
 NAMES = ["demo", "hostile", "no links", "12", "200", "index"]
 
@@ -278,30 +276,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(
             assert violations(found) == []
 
 
-# Elements whose text does not fit, and what sticks out of the page.
-CUT = """() => [...document.querySelectorAll("body, body *")].filter((element) => {
-    const style = getComputedStyle(element);
-    const box = element.getBoundingClientRect();
-    if (style.display === "none" || !box.width || element.closest("defs")) return false;
-    const hides = (overflow) => overflow !== "visible";
-    return (!(element instanceof SVGElement) && (
-        hides(style.overflowX) && element.scrollWidth > element.clientWidth
-        || hides(style.overflowY) && element.scrollHeight > element.clientHeight
-        || style.textOverflow === "ellipsis"
-    )) || (element.textContent.trim() && box.right > innerWidth + 1) || box.left < -1;
-}).map((element) => element.outerHTML.slice(0, 200))"""
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", ["demo", "hostile", "200", "index"])
-def test_print_cuts_no_text(browser: Browser, reports: dict[str, Path], name: str) -> None:
-    with opened(browser, reports[name], color_scheme="dark", viewport=PAPER) as found:
-        found.page.emulate_media(media="print")
-        assert found.evaluate(CUT) == []
-        background = found.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert background == "rgb(255, 255, 255)"
-
-
 # Words, and points of lines, where the browser has them.
 PLACES = """() => {
     const box = (element) => { const b = element.getBBox(); return [b.x, b.y, b.width, b.height]; };
@@ -345,25 +319,3 @@ def test_a_page_shows_the_words_that_the_browser_shows(browser: Browser, tmp_pat
             # Those of an image, and what is not drawn, though it is in the text.
             words.append([word for word in re.findall(r"\w+", shown) if word not in ("x", "gone")])
         assert words[1] == words[0], name
-
-
-# Each would be rearranged by a browser, for minutes: what is bold begins anew in each block.
-LABYRINTHS = {
-    "adoption": "".join(f"<span><p><b lang=x{place}>w" for place in range(1000)),
-    "blocks": "<p>" + "".join(f"<b lang=x{n}>" for n in range(150)) + "<div>w</div>" * 20_000,
-    "cells": "<table>" + "".join(f"<i lang=x{n}>" for n in range(150)) + "<td>w<li>v" * 9_000,
-}
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", LABYRINTHS)
-def test_the_browser_takes_the_elements_as_they_are(
-    browser: Browser, tmp_path: Path, name: str
-) -> None:
-    cleaned = clean_again(clean_page(LABYRINTHS[name], "u:"))
-    elements = sum(1 for _ in parse_html(cleaned).iter("*"))
-    path = tmp_path / "page.html"
-    path.write_text(page_document(cleaned))
-    with opened(browser, path) as found:
-        shown = found.evaluate("document.querySelectorAll('body *').length")
-    assert shown <= elements * 1.1

@@ -110,12 +110,6 @@ class UiServer:
     def log(self) -> str:
         return Path(self._log.name).read_text()
 
-    @property
-    def workers(self) -> list[int]:
-        """The processes that it has started."""
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        return [int(pid) for pid in Path(children).read_text().split()]
-
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
         """A request with the token."""
         headers.setdefault("Authorization", f"Bearer {self.token}")
@@ -153,17 +147,11 @@ class GatedSite(SiteServer):
         super().__init__()
         self.gate = threading.Event()
         self.slow: set[str] = set()
-        self.times: list[float] = []
 
     def respond(self, request: Handler) -> None:
-        if request.path != "/robots.txt":
-            self.times.append(time.monotonic())
         if request.path in self.slow:
             self.gate.wait(60)
         super().respond(request)
-
-    def wait_for(self, path: str) -> None:
-        wait_until(lambda: path in self.log)
 
 
 class Thief(SiteServer):
