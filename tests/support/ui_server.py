@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from tests.support.other_project import Project
     from tplspider.demo.server import Handler
 
 
@@ -69,13 +68,11 @@ class UiServer:
         folder: Path,
         *options: str,
         settings: dict[str, str] | None = None,
-        project: Project | None = None,
         limit: int | None = None,
     ) -> None:
         self.folder = folder
-        given = {**SETTINGS, **(settings or {})} if project is None else settings or {}
+        given = {**SETTINGS, **(settings or {})}
         given.pop("LOG_LEVEL", None)  # the command has one of its own
-        path = {"PYTHONPATH": project.path} if project else {}
         # Its own port at the first start, and from then on the one that is kept.
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
@@ -84,8 +81,8 @@ class UiServer:
         self.process = subprocess.Popen(
             [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
             + [f"-s{name}={value}" for name, value in given.items()],
-            cwd=project.folder if project else PROJECT,
-            env={**os.environ, "PYTHONWARNINGS": "default", **path},
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONWARNINGS": "default"},
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
