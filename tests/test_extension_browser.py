@@ -190,27 +190,6 @@ def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
 
 
 @needs_chromium
-def test_a_server_that_is_killed(popup: Popup, tmp_path: Path) -> None:
-    """After its next start, the popup goes on with another key, by itself."""
-    page = popup.page
-    with GatedSite() as slow:
-        slow.slow = {SLOW}
-        with UiServer(tmp_path / "state") as ui:
-            popup.open(slow.url + KEY_PAGE)
-            popup.connect(ui)
-            search(popup)
-            popup.wait_for("headline", "2 of 3 pages")
-            ui.process.kill()
-            popup.wait_for("trouble", "scrapy ui does not answer")
-            popup.wait_for("state", "unknown")
-            expect(page.locator("#start")).to_be_enabled()
-            slow.gate.set()
-        with UiServer(tmp_path / "state"):
-            page.locator("#start").click()
-            popup.wait_for("state", "complete")
-
-
-@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(popup: Popup, scheme: str) -> None:
     page = popup.page

@@ -14,7 +14,6 @@ from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, violation
 from tests.support.report_pages import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
-from tplspider.plugins.ui.button import bookmarklet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,26 +176,6 @@ def test_the_server_ends(browser: Browser, tmp_path_factory: pytest.TempPathFact
             found.page.locator("#runs li", has_text="failed").wait_for()
         other.close()
         found.told.clear()  # while it was down
-
-
-@needs_chromium
-def test_the_bookmarklet_starts_nothing(browser: Browser, ui: UiServer, site: GatedSite) -> None:
-    with entered(browser, ui, viewport=SCREEN) as found:
-        page = found.page
-        before = len(ui.ask("GET", "/api/searches").json["searches"])
-        script = page.locator("#bookmarklet").get_attribute("href") or ""
-        assert script == bookmarklet(ui.address[1])
-        assert ui.token not in script
-        page.goto(f"{site.url}{KEY_PAGE}?a=1&b='\"<script>ran=1</script>#c")
-        with page.expect_popup() as opened:
-            page.evaluate(script.removeprefix("javascript:"))
-        found.ran.clear()
-        form = opened.value
-        filled = expect(form.get_by_label("Address of a page"))
-        filled.to_have_value(page.url, timeout=PATIENCE)
-        assert form.evaluate("[opener, typeof ran]") == [None, "undefined"]
-        form.wait_for_load_state("networkidle")
-        assert len(ui.ask("GET", "/api/searches").json["searches"]) == before
 
 
 @needs_chromium
