@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.browser_profile import needs_chromium
-from tests.support.crawls import run_scrapy
 from tests.support.docs_pictures import MOST, PICTURES
 from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, opened, violations
 from tests.support.report_pages import (
-    MARKUP,
-    PATHS,
-    HostileSite,
     demo_search,
     hostile_search,
     index_rows,
@@ -99,26 +94,6 @@ FORBIDDEN = {
     *("script", "img", "iframe", "frame", "link", "base", "object", "embed", "form", "video"),
     *("svg", "math", "@href", "@src", "@srcdoc", "@style", "@background", "@action", "@http-equiv"),
 }
-
-
-@needs_chromium
-@pytest.mark.crawl
-def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
-    with HostileSite() as site:
-        urls = [f"{site.url}/<script>ran=1</script>", f"{site.url}{PATHS[1]}", "javascript:ran=1"]
-        lines = [json.dumps({"url": url, "<img onerror=ran=1>": MARKUP[0]}) for url in urls]
-        (tmp_path / "list.jl").write_text("\n".join(lines))
-        places = {"urls": "list.jl", "report": "reports", "texts": "out.jl"}
-        arguments = [f"-a{name}={tmp_path / place}" for name, place in places.items()]
-        done = run_scrapy("crawl", "template_candidates", *arguments, folder=tmp_path)
-    reports = sorted((tmp_path / "reports").glob("*.html"))
-    assert len(reports) == 3, done.log  # of two searches, and the index
-    for path in reports:
-        with opened(browser, path) as page:
-            page.evaluate(PROVOKE)
-            assert_harmless(page, path)
-            assert page.page.locator("bdi", has_text="<script>").count()
-            assert len(page.page.frames) == (1 if path.name == INDEX else 2)
 
 
 @needs_chromium

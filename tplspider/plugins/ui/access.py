@@ -26,7 +26,7 @@ _MOST = 100  # codes and sessions
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")  # without backslashes
 _EXTENSIONS = ("chrome-extension://", "moz-extension://")
 _READING = ("GET", "HEAD")
-_OPEN = ("/enter", "/static/", "/api/hello")  # they tell nothing
+_OPEN = ("/enter", "/static/", "/api/hello")  # no secrets in them
 SIGN_IN = (
     "not signed in: scrapy ui --open signs a browser in (with the --dir that the server has),"
     " and programs send the header Authorization: Bearer TOKEN"
@@ -113,7 +113,7 @@ class Access:
         return request.cookies.get(self.cookie, "") in self._sessions
 
     def check(self, request: web.Request) -> bool:
-        """Raise RefusedError if a request may not be answered; tells whether it is the owner's."""
+        """Whether a request is the owner's. Raises RefusedError if it may not be answered."""
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
         if not self.is_own_host(host):  # a site may have its name lead to 127.0.0.1
             raise RefusedError(403, "this server does not go by that name (Host)")

@@ -226,8 +226,8 @@ class App:
                 row["words"] = reason_words(row["reason"]) if row["reason"] else ""
         if text := found["text"]:
             names = {"text": "main_text", "markdown": "main_markdown"}
-            told = {name: text[names.get(name, name)] for name in ("title", "evidence", *names)}
-            found["text"] = told
+            shown = {name: text[names.get(name, name)] for name in ("title", "evidence", *names)}
+            found["text"] = shown
         return web.json_response({**_entry(run), **found})
 
     async def cancel(self, request: web.Request) -> web.Response:

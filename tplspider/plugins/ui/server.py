@@ -137,7 +137,7 @@ async def serve(
         connections = Connections()
         runner = web.AppRunner(
             make_app(searches, access, connections, address),
-            handler_cancellation=True,  # of streams that nobody reads any more
+            handler_cancellation=True,  # of streams whose readers are gone
             access_log=None,
             logger=http_logger,
             shutdown_timeout=2.0,
@@ -216,7 +216,7 @@ def _run_server(
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
             if port != before:
-                say(f"The port is {port} from now on: write buttons anew that have another")
+                say(f"The port is {port} from now on: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
 
@@ -226,8 +226,8 @@ def _run_server(
         serving.add_done_callback(_stop_reactor)
         process.start(stop_after_crawl=False, install_signal_handlers=False)
         early = serving.result()
-        told = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
-        say(f"The server has ended{told}.")
+        more = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
+        say(f"The server has ended{more}.")
 
 
 def _stop_reactor(_: object) -> None:
@@ -269,11 +269,11 @@ def ask_for_address(folder: StateFolder) -> str:
     port = urlsplit(address).port or 0
     try:
         nonce = token_hex(16)
-        told = _ask(f"{address}/api/hello?nonce={nonce}")
-        if told["proof"] != proof_of(token, port, told["start"], nonce):
+        hello = _ask(f"{address}/api/hello?nonce={nonce}")
+        if hello["proof"] != proof_of(token, port, hello["start"], nonce):
             raise ValueError("it does not know the token")  # noqa: TRY301 - as others
         headers = {
-            "Authorization": f"Bearer {key_of(token, port, told['start'])}",
+            "Authorization": f"Bearer {key_of(token, port, hello['start'])}",
             "Content-Type": "application/json",
         }
         return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
