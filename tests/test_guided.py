@@ -298,7 +298,7 @@ def test_a_strategy_is_a_function(tmp_path: Path, serve: Callable[..., FixtureSe
     for name in ("tplspider", "settings"):
         shutil.copytree(PROJECT / name, tmp_path / name)
     shutil.copy(PROJECT / "scrapy.cfg", tmp_path)
-    guide = (PROJECT / "docs" / "method.md").read_text("utf-8")
+    guide = (PROJECT / "CONTRIBUTING.md").read_text("utf-8")
     code = guide.partition("```python\n# tplspider/search/backwards.py")[2].partition("```")[0]
     (tmp_path / "tplspider/search/backwards.py").write_text(f"#{code}", "utf-8")
     registry = tmp_path / "tplspider/search/session.py"
