@@ -1,4 +1,4 @@
-"""From a search to what users read: its rows, the lines of the log, and hints."""
+"""What users read of a search: its items, log lines and hints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of something.
+    """A number and a noun, in the plural where needed.
 
     >>> counted(1, "page"), counted(3, "page")
     ('1 page', '3 pages')
@@ -44,7 +44,7 @@ _ONE_PAGE = (
 )
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 EMPTY_ANSWER = "the answer is empty"
-_HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_HTTPS_ASSUMED = "the address has no scheme, so https was assumed: try http://..."
 _ROBOTS = "robots.txt of the site forbids this page"
 _TOO_DEEP = (
     "the key page has elements inside elements, more than 2,000 deep: what follows was not read"
@@ -60,7 +60,7 @@ def joined(*hints: str) -> str:
 
 
 def outcome_hint(key_outcome: str, requested_url: str) -> str:
-    """What to tell of a key page that cannot be used; '' if the outcome says it all."""
+    """A hint for a key page that cannot be used; '' if the outcome says it all."""
     assumed = key_outcome in _NOBODY_THERE and "//" not in requested_url
     return joined(_HTTPS_ASSUMED if assumed else "", _ROBOTS if key_outcome == ROBOTS else "")
 
@@ -85,14 +85,14 @@ def _is_cut_short(root: Element) -> bool:
 
 
 def key_page_fault_hint(page: WebPage, fault: str) -> str:
-    """What to tell of an answer that is not a page to search from; '' if its fault says it all."""
+    """A hint for a response that is not a usable key page; '' if its fault says it all."""
     return EMPTY_ANSWER if fault == BAD_RESPONSE and not page.body else ""
 
 
 def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
-    """What to tell of members that are so similar to the key page.
+    """A hint for members with these similarities to the key page.
 
-    *size* of them were wanted; the key page has so many *links*, and no more can be asked for.
+    *size* of them were requested. The key page has *links* links, so *n* cannot be larger.
     """
     hints = []
     found = len(similarities)
@@ -103,16 +103,16 @@ def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
         which = "the page found" if found == 1 else f"{len(low)} of the {found} pages found"
         hints.append(
             f"{which} {'shares' if len(low) == 1 else 'share'} next to nothing with the key page"
-            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}): the template may be another one"
+            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}) and may have another template"
         )
     return joined(*hints)
 
 
 def no_pages_hint(search: SubdigraphSearch) -> str:
-    """What to tell of a search most of whose links gave no page; '' for others."""
+    """A hint for a search most of whose links gave no page; '' for others."""
     if search.reason == REFUSED:
         count, reason = len(search.refusals), search.refusals[-1]
-        return f"the site refused {count} links in a row ({reason}), so it was left alone"
+        return f"the site refused {count} links in a row ({reason}), so the search stopped"
     reasons = Counter(visit.reason for visit in search.visits if visit.outcome == "none")
     if search.complete or 2 * reasons.total() < len(search.visits) or not reasons:
         return ""
@@ -121,18 +121,18 @@ def no_pages_hint(search: SubdigraphSearch) -> str:
 
 
 def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
-    """Why a private address was refused, and which setting has a say in it.
+    """Why a private address was refused, and which setting decides it.
 
-    Where the key page may be private (*allowed*), or is not what was refused (*of_link*), it was
-    a public page that led there.
+    If the key page may be private (*allowed*), or a link was refused (*of_link*), a public page
+    led there.
     """
     if of_link or allowed:
-        return "a public site may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says"
-    return "TPLSPIDER_ALLOW_PRIVATE is false here, so no key page may be at a private address"
+        return "public pages may not lead to private addresses, whatever TPLSPIDER_ALLOW_PRIVATE is"
+    return "TPLSPIDER_ALLOW_PRIVATE is false, so private addresses are refused"
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
-    """The first of the links that are not there, each by the ranks of its two pages, in words.
+    """The first missing links, each by the ranks of its two pages, in words.
 
     >>> missing_links_text([(3, 1), (2, 3), (3, 4)], most=2)
     'page 3 does not link to page 1, page 2 does not link to page 3 ...'
@@ -141,7 +141,7 @@ def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
     return ", ".join(told) + (" ..." if len(missing) > most else "")
 
 
-_TOLD = 3  # missing links that are told; the summary has more
+_TOLD = 3  # missing links in a log line; the summary has more
 
 
 def link_line(search: SubdigraphSearch, visit: Visit) -> str:
@@ -150,9 +150,9 @@ def link_line(search: SubdigraphSearch, visit: Visit) -> str:
 
 
 def witness_line(row: WitnessLink) -> str:
-    """What became of the page that was loaded for the template alone."""
+    """The outcome of the page that was loaded for the text only."""
     what = "page" if row["outcome"] == "page" else f"no page of its own ({row['reason']})"
-    return f"One more page for the template, {row['link']}: {what}"
+    return f"Extra page for the text, {row['link']}: {what}"
 
 
 def end_line(summary: CandidateSearch) -> str:
@@ -164,19 +164,18 @@ def end_line(summary: CandidateSearch) -> str:
         return f"{summary.key_url} was compared with the pool of its site, without a search"
     return (
         f"{'Complete' if summary.complete else 'Incomplete'}: {mutually_linked(summary.cs_size)},"
-        f" a CS of {summary.cs_size} where {summary.requested_size} were asked for,"
-        f" found with {counted(summary.loads, 'load')} ({summary.reason})"
+        f" {summary.requested_size} requested, {counted(summary.loads, 'load')} ({summary.reason})"
     )
 
 
 def missing_line(summary: CandidateSearch) -> str:
-    """Of an incomplete answer, which page was nearest to be a member, and why it is not."""
+    """For an incomplete answer, the page that was closest to being a member, and why it is not."""
     rows = [row for row in summary.explored if row["missing"] and not summary.complete]
     if not rows:
         return ""
     nearest = min(rows, key=lambda row: len(row["missing"]))
     missing = missing_links_text(nearest["missing"], most=_TOLD)
-    return f"Nearest to one more member is page {nearest['rank']}, {nearest['url']}: {missing}"
+    return f"Closest to being a member: page {nearest['rank']}, {nearest['url']}: {missing}"
 
 
 def _decision(search: SubdigraphSearch, visit: Visit) -> str:
@@ -191,7 +190,7 @@ def _decision(search: SubdigraphSearch, visit: Visit) -> str:
     return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"
 
 
-MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
+MOST_MISSING = 10  # missing links in a row: there may be thousands of pages
 LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
 
 
@@ -285,7 +284,7 @@ def _explored_link(
 
 
 def _short_path(link: Link) -> str:
-    """Where a link stands, unless that is too long to tell: a part of a path leads elsewhere."""
+    """The path of a link; '' if it is too long, because a part of a path leads elsewhere."""
     path = link.dom_path
     return path if len(path) <= LONGEST else ""
 
@@ -299,9 +298,9 @@ def unanswered(
     line: int | None = None,
     own: dict[str, Any] | None = None,
 ) -> CandidateSearch:
-    """The summary of a search that gives nothing, or was never made.
+    """The summary of a search without a result, or of one that was never started.
 
-    *line* is that of a list, and *own* what else stands there.
+    *line* is that of a list, and *own* has the user's columns.
     """
     return CandidateSearch(
         key_url="",
