@@ -33,8 +33,8 @@ line_answered = object()
 
 
 def signal_of(event: Event) -> tuple[object, dict[str, object]]:
-    """The signal for an event, and its arguments."""
-    # Imported lazily: extensions that only connect to signals do not need them.
+    """The signal that tells of an event, and what it is sent with."""
+    # Imported lazily: those who only connect to signals do not need them.
     from tplspider.search.session import LinkSettled, SearchEnded, SearchStarted
 
     with_search = {"session": event.session, "search": event.session.search}
