@@ -109,7 +109,9 @@ def test_an_incomplete_answer_says_why_and_what_to_try(reason: str) -> None:
     assert answer_words(make_report(SMALL).summary).attempts == ()
 
 
-@pytest.mark.parametrize("outcome", [*(REASONS.keys() - {"key-page"}), "http-404", "http-503"])
+@pytest.mark.parametrize(
+    "outcome", [*sorted(REASONS.keys() - {"key-page"}), "http-404", "http-503"]
+)
 def test_every_key_page_that_cannot_be_used_has_a_thing_to_try(outcome: str) -> None:
     words = answer_words(make_report(unusable(key_outcome=outcome)).summary)
     assert words.why
