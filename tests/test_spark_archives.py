@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 SITES = 4
-JSON = ("--output_format=json", "--output_compression=none")
+JSON = ("--output_format=json",)
 
 
 class Archive:
@@ -51,7 +51,7 @@ class Archive:
         for path, records in zip(self.files, parts, strict=True):
             path.write_bytes(packed(records))
         self.manifest = folder / "manifest.txt"
-        self.manifest.write_text("# relative\n" + "".join(f"{path.name}\n" for path in self.files))
+        self.manifest.write_text("# all\n" + "".join(f"{path}\n" for path in self.files))
         rows = [*key_pages(12, SITES, 80), {"url": "http://moved.test/"}, {"url": "http://no.test"}]
         self.keys = folder / "keys.jl"
         self.keys.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + "no JSON\n")
@@ -91,7 +91,7 @@ def strippers() -> dict[int, int]:
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            is_child = b"spawn_main" in (path / "cmdline").read_bytes()
+            is_child = b"tplspider.extraction" in (path / "cmdline").read_bytes()
             if is_child and b"pyspark" in Path(f"/proc/{parent}/cmdline").read_bytes():
                 found[int(path.name)] = parent
         except OSError:
@@ -124,7 +124,7 @@ def test_searches_give_the_rows_of_one_machine_when_a_worker_is_killed(
     run_scrapy("archive", *map(str, archive.files), *words, folder=tmp_path)
     one_spark.start(CLUSTER)
     killer, killed = kill_a_task(strips=False)
-    given = ("--keys", archive.keys, "--input_base", archive.folder, archive.manifest)
+    given = ("--keys", archive.keys, archive.manifest)
     assert search(*given, "--texts", *JSON, tmp_path / "out") == 0
     killer.join(10)
     assert killed
@@ -146,7 +146,7 @@ def test_pages_are_stripped_as_on_one_machine_when_a_worker_is_killed(
     run_scrapy("strip", *map(str, archive.files), *index, *feed, folder=tmp_path)
     one_spark.start(CLUSTER)
     killer, killed = kill_a_task(strips=True)
-    given = ("--input_base", archive.folder, *index, *JSON, archive.manifest, tmp_path / "out")
+    given = (*index, *JSON, archive.manifest, tmp_path / "out")
     assert strip(*given) == 0  # an index that is there is used
     killer.join(10)
     assert killed
@@ -183,7 +183,7 @@ def test_bad_files_are_rows(archive: Archive, one_spark: OneSpark, tmp_path: Pat
         ("", ()),
         ("s3://bucket/a.warc.gz", ()),
         ("gone.warc.gz", ()),
-        ("part-0.warc.gz", ("--index", "hdfs://x/index")),
+        ("a.warc.gz", ("--index", "hdfs://x/index")),
     ],
 )
 def test_wrong_use(
@@ -192,5 +192,5 @@ def test_wrong_use(
     one_spark.start()
     (tmp_path / "manifest.txt").write_text(names)
     with pytest.raises(SystemExit) as end:
-        strip("--input_base", archive.folder, *words, tmp_path / "manifest.txt", tmp_path / "out")
+        strip(*words, tmp_path / "manifest.txt", tmp_path / "out")
     assert end.value.code == 2

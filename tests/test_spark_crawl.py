@@ -133,7 +133,7 @@ def test_the_rows_of_one_machine_when_a_worker_is_killed(
     one_spark.start(CLUSTER)
     killer = kill_one(sites, before + 30, task=True)
     delays = {"DOWNLOAD_DELAY": "0.5", "DOWNLOAD_DELAY_JITTER": "0"}
-    output = ("--texts", "--output_format=json", "--output_compression=none", tmp_path / "out")
+    output = ("--texts", "--output_format=json", tmp_path / "out")
     assert crawl("--keys", tmp_path / "keys.jl", *output, **delays) == 0
     killer.join(10)
     assert killer.killed  # type: ignore[attr-defined]

@@ -348,7 +348,7 @@ def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
             assert process.poll() is None
             time.sleep(0.01)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        (child,) = (pid for pid in children if "spawn_main" in command_of(pid))
+        (child,) = (pid for pid in children if "tplspider.extraction" in command_of(pid))
         os.kill(int(child), signal.SIGSTOP)
         time.sleep(0.3)  # by then it has a page to do
         os.kill(int(child), signal.SIGKILL)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Spider
@@ -22,7 +22,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import CloseSpider
 
 from tplspider.arguments import Config, boolean, key_address, option, parsed, whole_number
-from tplspider.extraction import Extraction, ExtractionError
+from tplspider.extraction import ExtractionError, PoolExtraction
 from tplspider.feeds import FEED_SETTINGS
 from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from tplspider.pools.pool import PooledPage
     from tplspider.sources.base import StoredPage, StoredPages
-    from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 
@@ -173,31 +172,18 @@ class _Row:
         return self.task is None or self.task.done()
 
 
-class _Worker(Extraction):
-    """A process, and what it was sent of the pools of sites."""
+class _Worker(PoolExtraction):
+    """A process, and how many pages wait for it."""
 
-    def __init__(self, config: Config, wanted: frozenset[str]) -> None:
-        from tplspider.pools.strip_job import STRIP, SentPools
+    waiting = 0
 
-        seconds, megabytes = config.extract_seconds, config.extract_mb
-        super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
-        self.waiting = 0
-        self._sent = SentPools(wanted)
-
-    async def strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
+    async def strip_page(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         """The page without its template; raises ExtractionError."""
         from tplspider.pools.pool import page_site
 
-        site = page_site(page.url)
         self.waiting += 1
         try:
-            for _ in range(2):  # a process that was started anew has no pools
-                job: Any
-                job, added = self._sent.job(site, page, pool)
-                if found := await self.extract(job, cast("list[PageSource]", added)):
-                    return found
-                self._sent.forget(site)
-            raise ExtractionError("the worker does not keep the pool of its site")
+            return await self.strip(page_site(page.url), page, pool)
         finally:
             self.waiting -= 1
 
@@ -325,7 +311,8 @@ class TemplateStripSpider(Spider):
     async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
         count = self.arguments.workers or self.config.extract_workers
-        self._workers = [_Worker(self.config, wanted) for _ in range(count)]
+        limits = {"seconds": self.config.extract_seconds, "megabytes": self.config.extract_mb}
+        self._workers = [_Worker(wanted, **limits) for _ in range(count)]
         waiting: deque[_Row] = deque()
         size = 0
         try:
@@ -336,7 +323,7 @@ class TemplateStripSpider(Spider):
                     size += row.page.size
                     pool = await self._pool(storage, stored.site)
                     worker = min(self._workers, key=lambda each: each.waiting)
-                    row.task = asyncio.create_task(worker.strip(row.page, pool))
+                    row.task = asyncio.create_task(worker.strip_page(row.page, pool))
                 waiting.append(row)
                 while waiting and (
                     waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
+from tplspider.extraction import MEGABYTES, SECONDS, ExtractionError, PoolExtraction
 from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
 from tplspider.plugins.spark.jobs import (
     ROWS_DDL,
-    JobError,
     Output,
     batches_of,
     job_parser,
@@ -31,7 +30,6 @@ from tplspider.plugins.spark.jobs import (
     tell,
 )
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.strip_job import STRIP, SentPools
 from tplspider.sources.archive import WarcSite
 from tplspider.spiders.template_strip import COLUMNS, READ_FOR_POOL, read_page, shown_path
 from tplspider.web.text import storable
@@ -39,7 +37,6 @@ from tplspider.web.text import storable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.items import PageTemplate
 
 PAGES = "pages"
 _PER_CHUNK = 1000  # pages of a site that are stripped together
@@ -59,7 +56,7 @@ def main(given: list[str] | None = None) -> int:
         spark = start("tplspider strip")
         output = Output(spark, options)
         captures = open_captures(spark, output, options, files)
-    except (ValueError, JobError) as error:
+    except ValueError as error:
         parser.error(str(error))
     more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
     task = StripTask(captures, (*COLUMNS, *more, "offset"))
@@ -100,7 +97,8 @@ class StripTask:
         return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(draw_pool)
+        wanted, pool_of = frozenset(self.columns), lru_cache(1)(draw_pool)
+        worker = PoolExtraction(wanted, seconds=SECONDS, megabytes=MEGABYTES)
         with self._archive() as archive, asyncio.Runner() as runner:
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
@@ -110,7 +108,10 @@ class StripTask:
                         found = None
                         if page:
                             strip = worker.strip(site, page, pool_of(archive, site))
-                            found, outcome = runner.run(strip)
+                            try:
+                                found, outcome = runner.run(strip), "page"
+                            except ExtractionError as error:
+                                outcome = error.outcome
                         path = shown_path(os.fsencode(stored.file.name))
                         row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
                         for name in self.columns[len(row) :]:
@@ -119,28 +120,6 @@ class StripTask:
                         yield row | {"offset": stored.offset}
             finally:
                 runner.run(worker.close())
-
-
-class _Worker(Extraction):
-    """A process that strips pages: one that hangs, or kills it, costs one row."""
-
-    def __init__(self, wanted: frozenset[str]) -> None:
-        super().__init__(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
-        self._sent = SentPools(wanted)
-
-    async def strip(
-        self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]
-    ) -> tuple[PageTemplate | None, str]:
-        """The page without its template, and the outcome."""
-        try:
-            for _ in range(2):  # a process that was started anew has no pools
-                job, added = cast("Any", self._sent.job(site, page, pool))
-                if found := await self.extract(job, added):
-                    return found, "page"
-                self._sent.forget(site)
-        except ExtractionError as error:
-            return None, error.outcome
-        return None, "error"
 
 
 def draw_pool(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
