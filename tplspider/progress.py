@@ -71,7 +71,7 @@ class Progress:
         connect(self.spider_closed, signal=scrapy_signals.spider_closed)
         connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
 
-    unit = " lines"
+    unit, done_word = " lines", "answered"
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -124,10 +124,12 @@ class Progress:
         outcomes = f"{counts.complete} complete, {counts.partial} partial"
         return f"{searches}, {outcomes}, {counts.unusable.total()} unusable"
 
+    def _print(self, line: str) -> None:
+        logger.info("%s", line)
+
     def _log(self) -> None:
         total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
-        loads = counted(self._counts.loads, "load")
-        logger.info("%d%s lines answered, %s, %s", self._done, total, self._figures(), loads)
+        self._print(f"{self._done}{total}{self.unit} {self.done_word}, {self._figures()}")
 
     def _redraw(self) -> None:
         for handler in _handlers():  # again: Scrapy installs a new one when a crawl starts
@@ -144,7 +146,7 @@ class Progress:
 class PageProgress(Progress):
     """Extension for a spider that goes through files: its lines are for a person, not a log."""
 
-    unit = " files"
+    unit, done_word = " files", "done"
     _spider: TemplateStripSpider  # type: ignore[assignment]
 
     def engine_stopped(self) -> None:
@@ -157,10 +159,6 @@ class PageProgress(Progress):
     def _figures(self) -> str:
         return self._spider.phase
 
-    def _log(self) -> None:
-        total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
-        self._print(f"{self._figures()}: {self._done}{total} files")
-
     def _print(self, line: str) -> None:
         with suppress(OSError):
             print(printable(line), file=sys.stderr, flush=True)
@@ -171,5 +169,5 @@ def _handlers() -> list[Any]:
 
 
 def _is_terminal() -> bool:
-    is_dumb = os.environ.get("TERM", "dumb") == "dumb" or os.environ.get("TQDM_DISABLE")
+    is_dumb = os.environ.get("TERM", "dumb") == "dumb"
     return sys.stderr is not None and sys.stderr.isatty() and not is_dumb

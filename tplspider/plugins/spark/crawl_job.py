@@ -31,7 +31,6 @@ from tplspider.plugins.spark.jobs import (
     SUMMARIES,
     TEXTS,
     WRONG_USE,
-    JobError,
     Output,
     batches_of,
     ddl_of,
@@ -89,7 +88,7 @@ def main(given: list[str] | None = None) -> int:
         wanted = check(options)
         spark = start("tplspider crawl")
         output = Output(spark, options)
-    except (ValueError, JobError) as error:
+    except ValueError as error:
         parser.error(str(error))
     command = ("crawl", TemplateCandidatesSpider.name, "-aurls=")
     search(spark, output, wanted, command, options.num_partitions)
