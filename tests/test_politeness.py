@@ -92,7 +92,7 @@ def test_crawl_delay_is_kept(serve: Serve) -> None:
 
 def test_a_long_crawl_delay_is_cut_and_ends_with_the_search(serve: Serve) -> None:
     server = Watched(serve, robots=robots("600"))
-    done = stub_crawl(server.links, {server.url: 2.0}, ROBOTSTXT_OBEY=True)
+    done = stub_crawl(server.links, {server.url: 4.0}, ROBOTSTXT_OBEY=True)
     assert "cut to 30 s" in done.log
     assert done.ends == ["timeout"] * 3
     assert server.paths == ["/robots.txt"]
@@ -127,7 +127,7 @@ def test_nothing_takes_longer_than_the_search(
     serve: Serve, routes: dict[str, Route], paths: list[str]
 ) -> None:
     server = Watched(serve, **routes)
-    done = stub_crawl([*server.links, "data:,results"], {server.url: 2.0}, ROBOTSTXT_OBEY=True)
+    done = stub_crawl([*server.links, "data:,results"], {server.url: 4.0}, ROBOTSTXT_OBEY=True)
     assert sorted(done.ends) == ["200"] + ["timeout"] * 3
     assert server.paths == paths
     assert done.seconds < 18
@@ -139,7 +139,7 @@ def test_requests_have_the_time_of_their_search_and_none_without_one(serve: Serv
     links = list(zip([short, free, "gone"], server.links, strict=True))
     done = stub_crawl(links, {short: 5.0, free: None}, DOWNLOAD_TIMEOUT=9)
     assert done.ends == ["200", "200", "timeout"]
-    assert 2 < done.rows[0]["timeout"] < 5
+    assert 2 < done.rows[0]["timeout"] <= 5
     assert done.rows[1]["timeout"] == 9
     assert server.paths == ["/a", "/b"]
 

@@ -141,7 +141,6 @@ class Extraction:
         self._options = {"for_report": for_report, "markdown": markdown}
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[_Worker] = []
-        self._ending: set[asyncio.Task[int]] = set()
         self._limits: set[asyncio.Timeout] = set()
         self._closed = False
 
@@ -191,8 +190,7 @@ class Extraction:
         for _ in range(self._workers):
             self._turns.release()
         while self._idle:
-            self._end(self._idle.pop())
-        await asyncio.gather(*self._ending)
+            await asyncio.to_thread(self._idle.pop().end)
 
     async def _ask(self, *job: object) -> _Answer:
         if self._closed:
@@ -204,34 +202,23 @@ class Extraction:
             answer = await worker.ask(job, self._seconds)
         except TimeoutError:
             raise ExtractionError(f"timed out after {self._seconds:g} s", "timeout") from None
-        except (OSError, EOFError, pickle.UnpicklingError):
-            why = f"the worker was killed (status {await self._end(worker)})"
-            raise ExtractionError(why, "crashed") from None
-        except Exception as error:  # noqa: BLE001 - an answer of a class of the extractor's own
-            return _Answer(fault=_one_line(error))
         finally:
+            # After a text that took much memory, the next one is to have all of it.
             if answer and not answer.grown and not self._closed:
                 self._idle.append(worker)
             else:
-                self._end(worker)
+                worker.kill()
         return answer
 
     def _worker(self) -> _Worker:
         while self._idle:
-            worker = self._idle.pop()
-            if worker.is_alive:
+            if (worker := self._idle.pop()).is_alive:
                 return worker
-            self._end(worker)
+            worker.kill()
         try:
             return _Worker()
         except OSError as error:
             raise ExtractionError(f"no worker can be started: {error}") from None
-
-    def _end(self, worker: _Worker) -> asyncio.Task[int]:
-        task = asyncio.create_task(asyncio.to_thread(worker.end))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return task
 
 
 class PoolExtraction(Extraction):
@@ -275,8 +262,8 @@ class _Worker:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,  # Ctrl-C signals a whole group: that is for the crawl
         )
+        self._stdin, self._stdout = cast("Any", (self._process.stdin, self._process.stdout))
         self.is_ready = False
-        self._is_busy = False
 
     @property
     def is_alive(self) -> bool:
@@ -285,35 +272,39 @@ class _Worker:
     async def ask(self, job: object, seconds: float) -> _Answer:
         """The answer to a job, the first of which names the extractor and bounds its memory."""
         future: Future[_Answer] = Future()
-        self._is_busy = True
         # Not by asyncio.to_thread: the interpreter waits for such threads before it exits.
         Thread(target=self._exchange, args=(job, future), daemon=True).start()
         async with asyncio.timeout(seconds):
             answer = await asyncio.wrap_future(future)
-        self._is_busy, self.is_ready = False, True
+        self.is_ready = True
         return answer
 
     def _exchange(self, job: object, future: Future[_Answer]) -> None:
-        stdin, stdout = cast("Any", (self._process.stdin, self._process.stdout))
         future.set_running_or_notify_cancel()
         try:
-            pickle.dump(job, stdin)
-            stdin.flush()
-            future.set_result(pickle.load(stdout))  # noqa: S301 - ours
-        except Exception as error:  # noqa: BLE001 - raised where it is awaited
-            future.set_exception(error)
+            pickle.dump(job, self._stdin)
+            self._stdin.flush()
+            future.set_result(pickle.load(self._stdout))  # noqa: S301 - ours
+        except (OSError, EOFError, pickle.UnpicklingError):
+            why = f"the worker was killed (status {self.end()})"
+            future.set_exception(ExtractionError(why, "crashed"))
+        except Exception as error:  # noqa: BLE001 - an answer of a class of the extractor's own
+            self.kill()
+            fault = f"the extractor failed with {_one_line(error)}"
+            future.set_exception(ExtractionError(fault))
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.end()
 
     def end(self) -> int:
-        """End the process, by force if it is busy; its exit status."""
-        stdin, stdout = cast("Any", (self._process.stdin, self._process.stdout))
-        if self._is_busy:
-            self._process.kill()
-        with suppress(OSError):  # it may have ended
-            stdin.close()
+        """Wait until the process has ended, as it does without further jobs; its exit status."""
+        with suppress(OSError):
+            self._stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         self._process.kill()
-        stdout.close()
+        self._stdout.close()
         return self._process.wait()
 
 
