@@ -137,15 +137,21 @@ def shortest_span(asked: list[Asked], count: int) -> float:
     )
 
 
-def crawls() -> dict[int, int]:
-    """The crawls that run now: their processes, with the processes of their tasks."""
+def processes(word: bytes) -> dict[int, int]:
+    """The processes with a word in their command that tasks of Spark have started, and these."""
     found = {}
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            if (name := b"tplspider.plugins.spark.child") in words:
-                found[int(path.name)] = int(words[words.index(name) + 1])
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            is_wanted = word in (path / "cmdline").read_bytes()
+            if is_wanted and b"pyspark" in Path(f"/proc/{parent}/cmdline").read_bytes():
+                found[int(path.name)] = parent
     return found
+
+
+def crawls() -> dict[int, int]:
+    """The crawls that run now: their processes, with the processes of their tasks."""
+    return processes(b"-sJOBDIR=")
 
 
 def kill_one(sites: ManySites, requests: int, *, task: bool) -> Thread:
@@ -277,16 +283,7 @@ def strip(*words: object) -> int:
 
 def strippers() -> dict[int, int]:
     """The processes that strip pages for a task, with those of their tasks."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            is_child = b"tplspider.extraction" in (path / "cmdline").read_bytes()
-            if is_child and b"pyspark" in Path(f"/proc/{parent}/cmdline").read_bytes():
-                found[int(path.name)] = parent
-        except OSError:
-            continue
-    return found
+    return processes(b"tplspider.extraction")
 
 
 def kill_a_task(*, strips: bool) -> tuple[Thread, list[int]]:

@@ -53,6 +53,8 @@ class _AboveBar:
 class Progress:
     """Extension for lists (``spider.is_list``) and commands (``spider.shows_progress``)."""
 
+    unit, done_word = " lines", "answered"
+
     def __init__(self, crawler: Crawler) -> None:
         self._spider = cast("TemplateCandidatesSpider", crawler.spider)
         self._counts = self._spider.counts
@@ -70,8 +72,6 @@ class Progress:
         connect(self.link_settled, signal=signals.link_settled)
         connect(self.spider_closed, signal=scrapy_signals.spider_closed)
         connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
-
-    unit, done_word = " lines", "answered"
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -40,10 +40,8 @@ CREATE TABLE sites (site TEXT PRIMARY KEY, shard INTEGER) WITHOUT ROWID;
 """
 
 
-def split(
-    lines: KeyList, folder: Path, *, count: int = 0, pages: int = 0, scope: str = "host"
-) -> dict[str, Any]:
-    """Write *count* shards of a list, or shards of about *pages* lines, and their manifest.
+def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> dict[str, Any]:
+    """Write *count* shards of a list, and their manifest.
 
     The order of the list does not matter. ValueError if the list cannot be split, OSError if the
     shards cannot be written.
@@ -55,7 +53,7 @@ def split(
     (sites,) = database.execute("SELECT count(DISTINCT site) FROM lines").fetchone()
     if not total:
         raise ValueError("no address in it")
-    shards = [[0, number, 0] for number in range(min(count or -(-total // pages), sites))]
+    shards = [[0, number, 0] for number in range(min(count, sites))]
     database.executemany("INSERT INTO sites VALUES (?, ?)", _balanced(database, shards))
     is_gz = lines.path is not None and lines.path.suffix.lower() == ".gz"
     ending = lines.format + (".gz" if is_gz else "")
@@ -90,17 +88,23 @@ def _placed(lines: Iterable[KeyLine], scope: str) -> Iterator[tuple[str, bytes, 
     """
     defaults = SearchOptions(scope=scope)
     for line in lines:
-        site, text = "", _line(line.text)
-        try:
-            key = line.key_page(defaults)
-        except ValueError:
-            pass  # malformed lines, which the crawl answers, may be anywhere
-        else:
-            if key.options.scope != scope == "host":
-                raise ValueError(f"line {line.number} asks for a scope of its own: use --scope")
-            site = key.host.strip(".").removeprefix("www.")
-            site = (registered_domain(site) if scope == "domain" else "") or site
-        yield site, blake2b(text, digest_size=8).digest(), text
+        text = _line(line.text)
+        yield site_of(line, defaults), blake2b(text, digest_size=8).digest(), text
+
+
+def site_of(line: KeyLine, defaults: SearchOptions) -> str:
+    """What is not to be split: the host of a line, or its domain; "" for a malformed line.
+
+    ValueError if the line is to be searched in another scope.
+    """
+    try:
+        key = line.key_page(defaults)
+    except ValueError:
+        return ""  # the crawl answers it
+    if key.options.scope != defaults.scope == "host":
+        raise ValueError(f"line {line.number} has a scope of its own: give the scope for all")
+    site = key.host.strip(".").removeprefix("www.")
+    return (registered_domain(site) if defaults.scope == "domain" else "") or site
 
 
 def _line(text: str) -> bytes:
