@@ -10,14 +10,12 @@ import signal
 import socket
 import time
 from collections import Counter
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse
 
 from tests.support.archives import records, rows, search_again
 from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
@@ -293,27 +291,6 @@ def test_a_chromium_that_does_not_start(crawl: RunCrawl, serve: Serve) -> None:
     assert done.summary["complete"], done.log  # from the pages as they came
     assert done.stats[FAILED] == "3"
     assert "Traceback" not in done.log
-
-
-PUBLIC = Response("http://site.example/", ip_address=ip_address("203.0.114.1"))
-LOCAL = Response("http://site.example/", ip_address=ip_address("127.0.0.1"))
-
-
-@pytest.mark.parametrize(
-    ("kind", "method", "url", "page", "expected"),
-    [
-        ("fetch", "POST", "http://site.example/graphql", PUBLIC, True),
-        ("xhr", "DELETE", "http://site.example/all", PUBLIC, False),
-        ("fetch", "GET", "file:///etc/passwd", PUBLIC, False),
-        ("fetch", "GET", "http://169.254.169.254/latest/", PUBLIC, False),
-        ("fetch", "GET", "http://127.0.0.1:8080/", LOCAL, True),
-    ],
-)
-def test_what_may_be_loaded(
-    kind: str, method: str, url: str, page: Response, *, expected: bool
-) -> None:
-    wanted: Any = SimpleNamespace(resource_type=kind, method=method, url=url)
-    assert browser.may_load(wanted, page) is expected
 
 
 @pytest.mark.parametrize(

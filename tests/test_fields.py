@@ -288,22 +288,7 @@ def test_what_is_not_a_page(project: FieldProject, serve: Serve) -> None:
 
 
 PIPELINES = """
-import asyncio
 from scrapy.exceptions import DropItem
-
-
-class Slow:
-    now = most = 0
-
-    async def process_item(self, item):
-        self.now += 1
-        self.most = max(self.most, self.now)
-        await asyncio.sleep(0.05)
-        self.now -= 1
-        return item
-
-    def close_spider(self):
-        print("MOST", self.most)
 
 
 class Picky:
@@ -318,16 +303,13 @@ class Picky:
 
 
 def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
-    """One that is slow, and one that drops items or fails: they meet items that have their text."""
+    """One drops items and fails: it meets items that have their text."""
     project.write("other/pipelines.py", PIPELINES)
-    project.set('ITEM_PIPELINES = {"other.pipelines.Slow": 1, "other.pipelines.Picky": 2}')
-    project.set("CONCURRENT_ITEMS = 5")
+    project.set('ITEM_PIPELINES = {"other.pipelines.Picky": 2}')
     done = project.crawl("plain", sites_argument(three))
     assert len(project.rows) == 3 * (PAGES - 4)
     assert done.log.count("RuntimeError: a six") == 3 * 2
     assert re.search(r"'item_dropped_count': 6\b", done.log)
-    (most,) = re.findall(r"MOST (\d+)", done.stdout)
-    assert 2 <= int(most) <= 5  # fewer than allowed where they come slowly
 
 
 MANY_ITEMS = """
@@ -344,21 +326,6 @@ class Many(Plain):
             if number == 3:
                 await asyncio.sleep(0.05)
 """
-
-
-def test_many_items_of_one_page(project: FieldProject, serve: Serve) -> None:
-    project.spider(MANY_ITEMS)
-    server = serve("menu", site_routes("site0", 5))
-    done = project.crawl("many", sites_argument([server]), MANY=300)
-    assert done.stats["tplspider/fields/pages"] == "5"
-    assert done.stats["tplspider/fields/items"] == "1500"
-    assert int(done.stats["tplspider/fields/held_max"]) <= 1000
-    numbers = defaultdict(list)
-    for row in project.rows:
-        numbers[row["url"]].append(row["number"])
-        assert "built by smith" in row["text"]
-    assert len(numbers) == 5
-    assert all(found == list(range(300)) for found in numbers.values())
 
 
 PAUSES = """
@@ -381,15 +348,19 @@ class Pauses:
 
 
 def test_a_crawl_that_is_faster_than_its_pipelines(project: FieldProject, serve: Serve) -> None:
-    """It is paused, and goes on."""
+    """It is paused, and goes on; the items of a page stay in order."""
     project.spider(MANY_ITEMS)
     project.write("other/pipelines.py", PAUSES)
     project.set('ITEM_PIPELINES = {"other.pipelines.Pauses": 1}')
     project.set("CONCURRENT_ITEMS = 100\nCONCURRENT_REQUESTS_PER_DOMAIN = 16")
-    server = serve("menu", site_routes("site0", 60))
-    done = project.crawl("many", sites_argument([server]), MANY=100)
-    assert len(project.rows) == 6000
-    assert all("built by smith" in row["text"] for row in project.rows)
+    server = serve("menu", site_routes("site0", 40))
+    done = project.crawl("many", sites_argument([server]), MANY=150)
+    numbers = defaultdict(list)
+    for row in project.rows:
+        numbers[row["url"]].append(row["number"])
+        assert "built by smith" in row["text"]
+    assert len(numbers) == 40
+    assert all(found == list(range(150)) for found in numbers.values())
     assert 0 < int(done.stats["tplspider/paused"]) < 5900
     assert done.finish_reason == "finished"
 
@@ -533,19 +504,3 @@ def test_requests_that_pipelines_make_of_the_last_items(
     done = project.crawl("plain", sites_argument([serve("menu", {**routes, **more})]))
     assert len({row["url"] for row in project.rows}) == len(project.rows) == 12
     assert done.finish_reason == "finished"
-
-
-def test_a_hung_worker_does_not_hold_up_the_end(
-    project: FieldProject, slow_three: list[FixtureServer]
-) -> None:
-    running = project.start(
-        "plain", sites_argument(slow_three), LOG_LEVEL="DEBUG", TPLSPIDER_EXTRACT_SECONDS=3
-    )
-    running.wait_for("Scraped from", 5)
-    (worker,) = running.workers()
-    os.kill(worker, signal.SIGSTOP)
-    done = running.end(signal.SIGTERM)
-    assert int(done.stats["tplspider/fields/failed"]) > 0
-    assert sorted(row["url"] for row in project.rows) == sorted(
-        url for urls in met(done).values() for url in urls
-    )

@@ -41,7 +41,7 @@ _Bar.set_lock(RLock())  # tqdm's default would fix the start method of multiproc
 
 
 class _AboveBar:
-    """The stream of log handlers while there is a bar: they write whole lines."""
+    """The stream of log handlers: they write whole lines, above the bar if there is one."""
 
     def write(self, text: str) -> None:
         _Bar.write(text, file=sys.stderr, end="")
@@ -95,9 +95,6 @@ class Progress:
             self._call.stop()
         if self._bar is not None:
             self._bar.close()
-            for handler in _handlers():
-                if isinstance(handler.stream, _AboveBar):
-                    handler.setStream(sys.stderr)
 
     def engine_stopped(self) -> None:
         """Print the table after everything that Scrapy logs."""
@@ -132,8 +129,8 @@ class Progress:
         self._print(f"{self._done}{total}{self.unit} {self.done_word}, {self._figures()}")
 
     def _redraw(self) -> None:
-        for handler in _handlers():  # again: Scrapy installs a new one when a crawl starts
-            if handler.stream is sys.stderr:
+        for handler in logging.root.handlers:  # again: each crawl installs a new one
+            if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                 handler.setStream(_AboveBar())
         with suppress(OSError, ValueError):  # the terminal is gone
             if self._is_list:
@@ -162,10 +159,6 @@ class PageProgress(Progress):
     def _print(self, line: str) -> None:
         with suppress(OSError):
             print(printable(line), file=sys.stderr, flush=True)
-
-
-def _handlers() -> list[Any]:
-    return [each for each in logging.root.handlers if isinstance(each, logging.StreamHandler)]
 
 
 def _is_terminal() -> bool:
