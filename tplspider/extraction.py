@@ -23,7 +23,6 @@ from tplspider.items import PageTemplate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tplspider.pools.pool import PooledPage
     from tplspider.template.extract import PageSource
 
     Extractor = Callable[[PageSource, Sequence[PageSource]], PageTemplate | None]
@@ -217,32 +216,6 @@ class Extraction:
             return _Worker()
         except OSError as error:
             raise ExtractionError(f"no worker can be started: {error}") from None
-
-
-class PoolExtraction(Extraction):
-    """One worker that takes the templates off pages, and keeps the pools of their sites."""
-
-    def __init__(self, wanted: frozenset[str], *, seconds: float, megabytes: float) -> None:
-        from tplspider.pools.strip_job import STRIP, SentPools  # imported lazily: few crawls do it
-
-        super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
-        self._sent = SentPools(wanted)
-
-    async def strip(
-        self,
-        site: str,
-        page: PooledPage,
-        pool: Sequence[PooledPage],
-        *,
-        seconds: float | None = None,
-    ) -> PageTemplate:
-        """The page without the template of its site; raises ExtractionError."""
-        for _ in range(2):  # a worker that was started anew has no pools
-            job, added = cast("Any", self._sent.job(site, page, pool))
-            if found := await self.extract(job, added, seconds=seconds):
-                return found
-            self._sent.forget(site)
-        raise ExtractionError("the worker does not keep the pool of its site")
 
 
 class _Worker:

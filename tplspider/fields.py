@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
@@ -22,11 +22,12 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 
 from tplspider.arguments import Config
-from tplspider.extraction import ExtractionError, PoolExtraction
+from tplspider.extraction import Extraction, ExtractionError
 from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.site_templates import Released, SitePools
 from tplspider.pools.store import PoolFolder
+from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
@@ -144,11 +145,13 @@ class HeldItems:
             held=sys.maxsize,  # bounded by items and bytes, below
             store=PoolFolder(config.pool_dir) if config.pool_dir else None,
         )
-        wanted = frozenset(self._fields.values())
-        self._workers = [
-            PoolExtraction(wanted, seconds=config.extract_seconds, megabytes=config.extract_mb)
-            for _ in range(config.extract_workers)
-        ]
+        self._wanted = frozenset(self._fields.values())
+        self._extraction = Extraction(
+            STRIP,
+            workers=config.extract_workers,
+            seconds=config.extract_seconds,
+            megabytes=config.extract_mb,
+        )
         self._end: float | None = None  # when no page is compared any more
         self._pending = 0  # items that have not passed the pipelines
         self._held = self._held_bytes = 0  # items, and their pages, that wait for a pool
@@ -242,14 +245,15 @@ class HeldItems:
 
     async def _strip(self, page: _Page, source: PooledPage) -> None:
         seconds = self._end and self._end - asyncio.get_running_loop().time()
-        worker = self._workers[hash(page.site) % len(self._workers)]
+        job: Any = StripJob(source, page.site, self._wanted)
+        pool = cast("Any", page.pool)
         try:
-            page.found = await worker.strip(page.site, source, page.pool, seconds=seconds)
+            page.found = found = await self._extraction.extract(job, pool, seconds=seconds)
         except ExtractionError as error:
             self._failed(page, error)
         else:
             self.count("pages")
-            if not page.found.evidence:
+            if found and not found.evidence:
                 self.count("without_evidence")
         finally:
             self._queued_bytes -= page.size
@@ -342,8 +346,7 @@ class HeldItems:
             self.over = True
             engine.pause()  # or pages would come for ever
             self._end = asyncio.get_running_loop().time() + self._config.extract_seconds
-            for worker in self._workers:
-                worker.hurry(self._config.extract_seconds)
+            self._extraction.hurry(self._config.extract_seconds)
         while self._pending:
             self.flush()
             await self.moved.wait()
@@ -354,7 +357,7 @@ class HeldItems:
     async def spider_closed(self) -> None:
         if self._watch.running:
             self._watch.stop()
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+        await self._extraction.close()
         await asyncio.to_thread(self._pools.save)  # another process may have the lock
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from tplspider.extraction import MEGABYTES, SECONDS, ExtractionError, PoolExtraction
+from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
 from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
 from tplspider.plugins.spark.jobs import (
     ROWS_DDL,
@@ -30,8 +30,9 @@ from tplspider.plugins.spark.jobs import (
     tell,
 )
 from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
-from tplspider.spiders.template_strip import COLUMNS, READ_FOR_POOL, read_page, shown_path
+from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, shown_path
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class StripTask:
         return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        wanted, pool_of = frozenset(self.columns), lru_cache(1)(draw_pool)
-        worker = PoolExtraction(wanted, seconds=SECONDS, megabytes=MEGABYTES)
+        wanted, pool_of = frozenset(self.columns), lru_cache(1)(_pool_of)
+        worker = Extraction(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
         with self._archive() as archive, asyncio.Runner() as runner:
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
@@ -107,7 +108,8 @@ class StripTask:
                         url, page, outcome = read_page(stored)
                         found = None
                         if page:
-                            strip = worker.strip(site, page, pool_of(archive, site))
+                            job: Any = StripJob(page, site, wanted)
+                            strip = worker.extract(job, cast("Any", pool_of(archive, site)))
                             try:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
@@ -122,15 +124,9 @@ class StripTask:
                 runner.run(worker.close())
 
 
-def draw_pool(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    """The pool of a site, from its first pages: they come in the order of the draw."""
+def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
     pool = Pool()
-    for stored in islice(archive.pages(site), READ_FOR_POOL):
-        _, page, _ = read_page(stored)
-        if page and not pool.takes(page.place):
-            break
-        if page:
-            pool.add(page)
+    draw_pool(archive.pages(site), pool)
     return pool.pages
 
 
