@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.arguments import masked
+from tplspider.feeds import argument_path
 from tplspider.items import CandidateSearch
 from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyList, KeyPage, in_background
-from tplspider.outputs import argument_path
 from tplspider.search.answer import unanswered
 from tplspider.web.page import BAD_INPUT
 

@@ -21,7 +21,6 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from w3lib.url import safe_url_string
 
 from tplspider.items import PageTemplate
-from tplspider.search.cliques import MAX_SEARCH_NODES
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
 
@@ -66,7 +65,7 @@ def seconds(value: object) -> float:
     """A parser of numbers of seconds."""
     text = str(value).strip()
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
-        raise ValueError("expected a number of seconds, 0 for no limit")
+        raise ValueError("expected a number of seconds")
     return float(text)
 
 
@@ -161,11 +160,6 @@ def item_fields(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(given.items())
 
 
-def _shown_url(value: object) -> str:
-    """A parser of the key page: its password is not kept."""
-    return without_credentials(str(value or "").strip())
-
-
 def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
     """A field of a model of arguments or settings."""
     return field(default=default, metadata={"parse": parse, "help": help_text})
@@ -175,7 +169,11 @@ def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
 class Arguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
-    url: str = option("", _shown_url, "the key page; https is assumed where no scheme is given")
+    url: str = option(
+        "",
+        lambda value: without_credentials(str(value or "").strip()),
+        "the key page; https is assumed where no scheme is given",
+    )
     urls: str = option("", str, "a list of key pages: a file, or - for standard input")
     column: str = option("", str, "the column of the list that has the addresses (default: url)")
     n: int = option(3, whole_number(1), "how many pages to find")
@@ -275,9 +273,6 @@ class Config:
     )
     in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
     markdown: bool = option(False, boolean, "whether texts come as Markdown, too")
-    max_search_nodes: int = option(
-        MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
-    )
     pool_dir: str = option(
         "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
     )

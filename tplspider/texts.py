@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tplspider.arguments import Config
+    from tplspider.feeds import Outputs
     from tplspider.items import CandidateSearch, PageTemplate
-    from tplspider.outputs import Outputs
     from tplspider.pools.pool import Pool
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage

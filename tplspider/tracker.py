@@ -166,7 +166,7 @@ class CliqueTracker:
         self.spider.texts.hurry()
         for search in open_searches:
             if search.session.phase != "over" and self.spider.can_go_on:
-                self.spider.drop(search)
+                self.spider.settle(search)  # for another start
             else:
                 self._end_early(search, reason)
         for search in open_searches:

@@ -22,9 +22,9 @@ from tplspider.admission import Admission, open_list
 from tplspider.archiver import Archiver
 from tplspider.arguments import Arguments, Config, origin, without_credentials
 from tplspider.failures import reason_of
+from tplspider.feeds import PRIORITY, plan_outputs
 from tplspider.items import PageTemplate
 from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyPage, key_page
-from tplspider.outputs import PRIORITY, plan_outputs
 from tplspider.profiles import apply_profile
 from tplspider.results import Results
 from tplspider.resume import Journal
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.outputs import Outputs as PlannedOutputs
+    from tplspider.feeds import Outputs as PlannedOutputs
     from tplspider.report.writer import ReportWriter
     from tplspider.search.session import Event
     from tplspider.web.page import Answer
@@ -202,7 +202,6 @@ class TemplateCandidatesSpider(Spider):
         self._limits = SearchLimits(
             in_flight=config.in_flight,
             max_redirects=settings.getint("REDIRECT_MAX_TIMES"),
-            max_nodes=config.max_search_nodes,
             longest_url=settings.getint("URLLENGTH_LIMIT"),
             runs_scripts=settings.getdict("DOWNLOADER_MIDDLEWARES").get(BROWSER) is not None,
             for_template=wants_texts,
@@ -402,10 +401,6 @@ class TemplateCandidatesSpider(Spider):
         search.settled.set()
         self.admission.changed.set()
         self.send(signals.search_settled, session=search.session)
-
-    def drop(self, search: OpenSearch) -> None:
-        """Leave a search that is not over to another start."""
-        self.settle(search)
 
     # Signals.
 
