@@ -57,6 +57,7 @@ def test_failures_by_setting(
         (("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"), "ALLOW"),
         (("crawl", "template_candidates", "-aurl=URL", "-oFOLDER:jl"), "FOLDER"),
         (("text", "URL", "--texts"), "'--texts'"),
+        (("text", "URL", "-sFEED_EXPORT_ENCODING=cp1252"), "FEED_EXPORT_ENCODING"),
         (("demo", "URL"), "unexpected"),
     ],
 )
@@ -139,16 +140,6 @@ def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Pat
     # Each record that is there is whole: the last of them was taken off.
     assert len(records(tmp_path / "a.warc.gz")) > 3
     assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
-
-
-def test_a_row_that_the_encoding_cannot_hold(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    url = serve("menu", routes_of({"": "<meta charset=utf-8><title>\u03a9".encode()})).url
-    feeds = [f"-O{tmp_path / 'out'}.{ending}" for ending in ("json", "jl", "csv")]
-    done = run("text", f"{url}/", *feeds, "-sFEED_EXPORT_ENCODING=cp1252")
-    assert done.returncode == 1, done.stderr
-    assert len([line for line in errors(done) if "charmap" in line]) == len(feeds)
 
 
 def test_a_middleware_that_takes_no_more_items(

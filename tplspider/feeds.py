@@ -18,12 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.exporters import (
-    CsvItemExporter,
-    JsonItemExporter,
-    JsonLinesItemExporter,
-    XmlItemExporter,
-)
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from scrapy.extensions.feedexport import FileFeedStorage, StdoutFeedStorage
 from scrapy.utils.misc import load_object
 from w3lib.url import file_uri_to_path
@@ -31,7 +26,6 @@ from w3lib.url import file_uri_to_path
 from tplspider.arguments import feed_format
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.saved_pages import check_folder
-from tplspider.tracker import count_lost
 from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
@@ -80,6 +74,10 @@ def plan_outputs(
 ) -> Outputs:
     """Work out all outputs; ValueError if one cannot be written."""
     feeds: dict[str, dict[str, Any]] = {}
+    try:
+        "\U0001f6b2".encode(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
+    except (LookupError, UnicodeEncodeError):
+        raise ValueError("FEED_EXPORT_ENCODING: expected an encoding of all characters") from None
     taken = {Path(arguments.urls).absolute()} if arguments.urls else set()
     chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or None
     asked = [
@@ -309,48 +307,23 @@ class FeedStdoutStorage(_OfCrawl, StdoutFeedStorage):
         file.close()
 
 
-class _Exporter:
-    """Before an exporter of Scrapy's: a row that cannot be written is counted as lost."""
-
-    def __init__(self, file: Any, **kwargs: Any) -> None:
-        super().__init__(file, **kwargs)  # type: ignore[call-arg]  # the exporter's
-        self._file = file
-
-    def export_item(self, item: Any) -> None:
-        try:
-            super().export_item(self.as_row(item))  # type: ignore[misc]  # likewise
-        except Exception as error:
-            if not isinstance(self._file, FeedFile):
-                raise
-            logger.error("A row cannot be written: %s", error)  # noqa: TRY400 - it says it all
-            count_lost(self._file.crawler, item.search_id)
-
-    def as_row(self, item: Any) -> Any:
-        """The item as the format can hold it."""
-        return item
-
-
-class FeedJsonExporter(_Exporter, JsonItemExporter):
-    """Scrapy's JSON exporter."""
-
-
-class FeedJsonLinesExporter(_Exporter, JsonLinesItemExporter):
-    """Scrapy's exporter of JSON lines."""
-
-
-class FeedCsvExporter(_Exporter, CsvItemExporter):
+class FeedCsvExporter(CsvItemExporter):
     """Scrapy's CSV exporter, for texts from the web.
 
     Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON. The
     header is written at once, so that a feed without items has it; one that goes on has it already.
     """
 
+    def __init__(self, file: Any, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)
+        self._file = file
+
     def start_exporting(self) -> None:
         super().start_exporting()
         if columns := self.fields_to_export:
             self.include_headers_line = False
-            is_new = not isinstance(self._file, FeedFile) or not self._file.tell()
-            if is_new or self._file.mode != "rb+":
+            goes_on = getattr(self._file, "mode", "wb") != "wb" and self._file.tell()
+            if not goes_on:
                 names = columns.values() if isinstance(columns, dict) else columns
                 self.csv_writer.writerow(list(names))
 
@@ -361,16 +334,16 @@ class FeedCsvExporter(_Exporter, CsvItemExporter):
         return safe_cell(value) if isinstance(value, str) else value
 
 
-class FeedXmlExporter(_Exporter, XmlItemExporter):
+class FeedXmlExporter(XmlItemExporter):
     """Scrapy's XML exporter: None is an empty element, and columns of the user's become names."""
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
         return "" if value is None else super().serialize_field(field, name, value)
 
-    def as_row(self, item: Any) -> Any:
+    def export_item(self, item: Any) -> None:
         if isinstance(item, CandidateSearch):
-            return replace(item, input=_xml_names(item.input))
-        return _xml_names(item)
+            item = replace(item, input=_xml_names(item.input))
+        super().export_item(_xml_names(item))
 
 
 def _xml_names(value: Any) -> Any:
@@ -383,8 +356,6 @@ def _xml_names(value: Any) -> Any:
 
 FEED_SETTINGS = {
     "FEED_EXPORTERS": {
-        **dict.fromkeys(("jl", "jsonl", "jsonlines"), "tplspider.feeds.FeedJsonLinesExporter"),
-        "json": "tplspider.feeds.FeedJsonExporter",
         "csv": "tplspider.feeds.FeedCsvExporter",
         "xml": "tplspider.feeds.FeedXmlExporter",
     },
