@@ -23,13 +23,11 @@ print(__name__, sys.argv, os.getcwd(), sys.path[0], os.environ["OF"], ours, give
 print(sys.modules["__main__"].__spec__.name, flush=True)
 print("ä", file=sys.stderr)
 """
-ENDS = {"status": "sys.exit(7)", "signal": "os.kill(os.getpid(), 9)", "fault": "raise SystemError"}
+ENDS = {"status": "sys.exit(7)", "signal": "os.kill(os.getpid(), 9)"}
 
 
 @pytest.mark.crawl
-@pytest.mark.parametrize(
-    "end", [pytest.param("status", marks=pytest.mark.quick), "signal", "fault"]
-)
+@pytest.mark.parametrize("end", ENDS)
 def test_it_is_python_m_scrapy(tmp_path: Path, end: str) -> None:
     (tmp_path / "tell.py").write_text(TELL + ENDS[end])
     env = {**os.environ, "OF": "this test"}
@@ -51,14 +49,3 @@ def test_it_is_python_m_scrapy(tmp_path: Path, end: str) -> None:
     assert found.stdout == known.stdout
     assert found.returncode == known.returncode
     assert found.stderr.splitlines()[-1] == known.stderr.splitlines()[-1]
-
-
-@pytest.mark.crawl
-def test_whoever_is_killed_leaves_no_crawl_behind(tmp_path: Path) -> None:
-    (tmp_path / "wait.py").write_text("import time; print('here', flush=True); time.sleep(600)")
-    command = [*scrapy_command(os.environ), "runspider", "wait.py"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"here\n"
-        process.kill()
-        assert process.stdout.read() == b""  # closed when the crawl has ended
