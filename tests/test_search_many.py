@@ -159,7 +159,7 @@ def test_who_leaves_leaves_nothing_behind(run: Run, serve: Serve, way: str) -> N
     show(await left_over())
     """
     line, left = run(body, site(serve, "hanging").url).printed
-    assert line == 1
+    assert line in (1, 2)  # on a busy machine, the one that hangs may be the first to end
     assert left == {"tasks": [], "workers": [], "connections": 0, "files": []}
 
 

@@ -245,6 +245,7 @@ class FeedFile(io.FileIO):
     """
 
     in_turns = True  # whether all that follows the last commit is of one search
+    start = 0  # where rows start, after a header
 
     def __init__(self, file: str | int, mode: str, crawler: Crawler, label: str) -> None:
         super().__init__(file, mode)
@@ -326,6 +327,8 @@ class FeedCsvExporter(CsvItemExporter):
             if not goes_on:
                 names = columns.values() if isinstance(columns, dict) else columns
                 self.csv_writer.writerow(list(names))
+                if isinstance(self._file, FeedFile) and self._file.seekable():
+                    self._file.start = self._file.tell()
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
         if isinstance(value, (list, dict)):

@@ -110,8 +110,6 @@ class CliqueTracker:
 
     def spider_opened(self) -> None:
         before_closing(self.crawler, self._give_all)
-        if self.spider.journal.is_kept:  # headers that feeds have by now stay
-            self.spider.journal.commit(None, b"", "")
 
     def search_opened(self, session: SearchSession) -> None:
         if session.url != session.requested_url:
