@@ -187,3 +187,29 @@ def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: 
     assert len(errors(done)) == 1
     assert done.returncode == 1
     assert len(read(out)) == 3
+
+
+def test_a_link_that_vanishes(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    names = ["vanish", "menu/a.html", "vanish/too", "menu/b.html", "menu/c.html"]
+    html = "".join(f"<p><a href='/{name}'>x</a></p>" for name in names).encode()
+    server = serve(
+        "hooks", {"/": lambda request: request.answer(200, html, Content_Type="text/html")}
+    )
+    done = crawl(
+        server.url + "/",
+        settings={"SPIDER_MIDDLEWARES": '{"tests.support.components.DroppingMiddleware": 100}'},
+    )
+    assert done.code == 0
+    assert [(row["rank"], row["reason"]) for row in done.summary["explored"]] == [
+        (1, "error"),
+        (2, ""),
+        (3, "error"),
+        (4, ""),
+        (5, ""),
+    ]
+    assert done.summary["candidates"] == [f"{server.url}/menu/{name}.html" for name in "abc"]
+    assert done.summary["loads"] == 6
+    assert server.pages_asked == ["/", "/menu/a.html", "/menu/b.html", "/menu/c.html"]
+    assert done.finish_reason == "complete_subdigraph"
