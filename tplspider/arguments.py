@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -46,7 +46,6 @@ _SHOWN = re.compile(rf"\s*(?:{_NO_USER}|[a-z][a-z0-9+.-]*://)/*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_LIST_ENDINGS = (".csv", ".gz", ".jl", ".jsonl", ".jsonlines", ".tsv", ".txt")
 
 
 def whole_number(at_least: int) -> Callable[[object], int]:
@@ -121,17 +120,6 @@ def feed_format(name: str) -> str:
     return ending.removeprefix(".").lower()
 
 
-def not_empty(what: str) -> Callable[[object], str]:
-    """A parser of names that may not be empty."""
-
-    def parse(value: object) -> str:
-        if value == "":
-            raise ValueError(f"expected {what}")
-        return str(value)
-
-    return parse
-
-
 def extractor(value: object) -> str:
     """A parser of extractors: an import path, or the function itself."""
     if value == EXTRACTOR:
@@ -194,8 +182,8 @@ class Arguments:
     summary: str = option("", feed_file, "a file for the summary of each search")
     texts: str = option("", feed_file, "a file for the text of each key page")
     save_html: str = option("", str, "a folder for the pages as they were loaded")
-    report: str = option("", not_empty("a file or a folder"), "a report: file.html, or a folder")
-    warc: str = option("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
+    report: str = option("", str, "a report: file.html, or a folder")
+    warc: str = option("", str, "a WARC file (.warc.gz) for all that is loaded")
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Self:
@@ -215,8 +203,6 @@ class Arguments:
                 "url and urls: give one key page (-a url=https://example.org/page),"
                 " or a list of them (-a urls=FILE)"
             )
-        if PurePosixPath(url).suffix.lower() in _LIST_ENDINGS and Path(url).is_file():
-            raise ValueError("url: this is a file; give a list of key pages with -a urls=FILE")
         if values.get("column") and not urls:
             raise ValueError("column is for a list of key pages (-a urls=FILE)")
         found = cls(**parsed(cls, values))

@@ -94,7 +94,6 @@ class CliqueTracker:
             (self.spider_idle, scrapy_signals.spider_idle),
             (self.scheduler_empty, scrapy_signals.scheduler_empty),
             (self.spider_error, scrapy_signals.spider_error),
-            (self.spider_closed, scrapy_signals.spider_closed),
         ):
             crawler.signals.connect(handler, signal=signal)
 
@@ -125,10 +124,6 @@ class CliqueTracker:
             timer.cancel()
         if not self.spider.is_list and session.summary and not self._is_closing:
             self._start(close_spider(self.crawler, session.summary.reason))
-
-    def spider_closed(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
 
     def cancel(self, search_id: str) -> bool:
         """End an open search with what was found so far; whether there is one."""

@@ -30,7 +30,13 @@ from tplspider.results import Results
 from tplspider.resume import Journal
 from tplspider.saved_pages import KeptPages
 from tplspider.search.answer import private_address_hint
-from tplspider.search.session import SearchLimits, SearchSession
+from tplspider.search.session import (
+    LinkSettled,
+    SearchEnded,
+    SearchLimits,
+    SearchSession,
+    SearchStarted,
+)
 from tplspider.storages import NOT_STORED, WarcStorage
 from tplspider.texts import PageTexts, table_columns
 from tplspider.tracker import CliqueTracker, Counts, count_lost
@@ -416,8 +422,16 @@ class TemplateCandidatesSpider(Spider):
         self.journal.close()
 
     def _announce(self, event: Event) -> None:
-        signal, arguments = signals.signal_of(event)
-        self.send(signal, **arguments)
+        session = event.session
+        match event:
+            case SearchStarted():
+                told: dict[str, Any] = {"links": event.links, "unparsable": event.unparsable}
+                self.send(signals.search_started, session=session, search=session.search, **told)
+            case LinkSettled():
+                told = {"search": session.search, "visit": event.visit}
+                self.send(signals.link_settled, session=session, **told)
+            case SearchEnded():
+                self.send(signals.search_ended, session=session, summary=event.summary)
 
     def send(self, signal: object, **arguments: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)
