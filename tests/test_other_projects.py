@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import tarfile
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.crawls import PROJECT, SITES
+from tests.support.crawls import SITES
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, build, make_project, readme_lines
 from tests.support.resolvers import DNS_RESOLVER
@@ -282,21 +281,6 @@ def test_our_commands_anywhere(
 
 
 # The wheel.
-
-
-def test_nothing_else_is_installed(made: Path) -> None:
-    names = {path.name.partition("-")[0] for path in (made / "site").iterdir()}
-    assert names == {"tplspider"}
-    tracked, installed = (
-        {
-            Path(folder, name).relative_to(place)
-            for folder, _, names in os.walk(place / "tplspider")
-            for name in names
-            if not name.endswith(".pyc")
-        }
-        for place in (PROJECT, made / "site")
-    )
-    assert tracked == installed
 
 
 @pytest.mark.deploy

@@ -265,22 +265,6 @@ def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
     assert last == "ended before all inputs were answered (closespider_itemcount)"
 
 
-@pytest.mark.slow
-def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
-    body = """
-    from scrapy.utils.reactor import install_reactor
-    install_reactor(given)
-    try:
-        await anext(tplspider.search_many(["http://127.0.0.1/"]))
-    except RuntimeError as error:
-        show(str(error))
-    """
-    asyncio_reactor = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-    done = run_program(body, tmp_path, reactor=False, given=asyncio_reactor)
-    assert "AsyncioSelectorReactor is installed: searches need" in done.printed[0], done.log
-    assert done.printed[0].count("\n") == 0
-
-
 @pytest.mark.crawl
 def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
     text = (PROJECT / "docs/usage.md").read_text("utf-8").partition("\n## As a library\n")[2]

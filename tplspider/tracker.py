@@ -13,7 +13,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from tplspider import signals
-from tplspider.hooks import before_closing, check_hooks, close_spider, process_item
+from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
 from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, POOL
 from tplspider.web.page import ERROR, NoPage
@@ -123,7 +123,7 @@ class CliqueTracker:
         if timer := self._timers.pop(session.search_id, None):
             timer.cancel()
         if not self.spider.is_list and session.summary and not self._is_closing:
-            self._start(close_spider(self.crawler, session.summary.reason))
+            self._start(self.crawler.engine.close_spider_async(reason=session.summary.reason))
 
     def cancel(self, search_id: str) -> bool:
         """End an open search with what was found so far; whether there is one."""

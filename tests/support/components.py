@@ -14,7 +14,6 @@ from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
-from tplspider.hooks import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.session import SearchLimits, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -95,34 +94,6 @@ class FailingPipeline:
         if isinstance(item, CandidateSearch):
             raise TypeError("what is this?")
         return item
-
-
-class SlowPipeline:
-    """Takes its time for every item."""
-
-    async def process_item(self, item: Any) -> Any:
-        await asyncio.sleep(0.2)
-        return item
-
-
-class ClosesThrice:
-    """Closes the spider, three times at once, when the eighth response has come."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._responses = 0
-        self._tasks: list[asyncio.Future[None]] = []
-        crawler.signals.connect(self.count, signal=signals.response_received)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def count(self) -> None:
-        self._responses += 1
-        if self._responses == 8:
-            for reason in ("first", "second", "third"):
-                self._tasks.append(asyncio.ensure_future(close_spider(self._crawler, reason)))
 
 
 class FailingMiddleware(BaseSpiderMiddleware):
