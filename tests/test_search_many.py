@@ -396,7 +396,7 @@ def test_a_reactor_that_does_not_run(tmp_path: Path) -> None:
 
 @pytest.mark.crawl
 def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
-    text = (PROJECT / "docs/usage.md").read_text("utf-8").partition("\n## As a library\n")[2]
+    text = (PROJECT / "docs/library.md").read_text("utf-8")
     example = text.partition("```python\n")[2].partition("```")[0]
     server = site(serve)
     for name in "ab":
