@@ -1,4 +1,4 @@
-"""A hook of MkDocs: links to files outside of docs/ become plain text, as the site has no such page."""
+"""A hook of MkDocs: links to files outside of docs/ become plain text."""
 
 from __future__ import annotations
 

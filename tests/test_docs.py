@@ -109,7 +109,9 @@ def test_recipes_print_what_they_say(
     for part in ("tplspider", "settings", "scrapy.cfg"):
         (tmp_path / part).symlink_to(PROJECT / part)
     commands = commands.replace("http://127.0.0.1:8000", demo_site)
-    commands = re.sub(r"^scrapy (\w+)", r"scrapy \1 -s DOWNLOAD_DELAY=0", commands, flags=re.M)
+    commands = re.sub(
+        r"^scrapy (\w+)", r"scrapy \1 -s DOWNLOAD_DELAY=0", commands, flags=re.MULTILINE
+    )
     scripts = Path(sys.executable).parent
     done = subprocess.run(
         ["bash", "-c", commands],
