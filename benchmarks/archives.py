@@ -93,7 +93,7 @@ def measure_searches(files: list[Path]) -> None:
 
 def peak(*arguments: str) -> float:
     """The megabytes that a command held at most."""
-    command = [sys.executable, "-m", "scrapy", *arguments, "--workers", "1"]
+    command = [sys.executable, "-m", "scrapy", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - ours
     _, status, usage = os.wait4(process.pid, 0)
     if status:
@@ -113,7 +113,7 @@ def measure_memory(numbers: list[int]) -> bool:
             index = ("--index", str(folder / f"{sites}.index"))
             out = ("-O", str(folder / "out.jl"))
             held["archive"].append(peak("archive", str(file), "--every", "1", *out, *index))
-            held["strip"].append(peak("strip", str(file), *out, *index))
+            held["strip"].append(peak("strip", str(file), *out, *index, "--workers", "1"))
             told = ", ".join(f"scrapy {what} {each[-1]:.0f} MB" for what, each in held.items())
             index_size = (folder / f"{sites}.index").stat().st_size / records
             seconds = perf_counter() - begin

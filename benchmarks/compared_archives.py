@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.compared_commands import BY_ARRIVAL, LAST, Case, case_folder, files_of, told
 from benchmarks.compared_lists import write_list
-from benchmarks.plain_site import PAGES, SITE, pages
+from benchmarks.plain_site import PAGES, pages
 from tests.support.made_up_sites import answer, made_up_site
 from tests.support.many_sites import ManySites
 from tests.support.warc_files import packed, record, response
@@ -177,8 +177,6 @@ def archive_part(_stack: ExitStack, options: argparse.Namespace) -> Iterator[Cas
         )
         if options.quick:
             return
-    host = ("--every=5", f"--host={urlsplit(SITE).hostname}")
-    yield Case("scrapy archive --host", partial(search, content, {"n": 4, "witness": 0}, host))
 
 
 def strip_part(_stack: ExitStack, options: argparse.Namespace) -> Iterator[Case]:

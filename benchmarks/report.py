@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from benchmarks.timing import side_by_side
 from tests.support.browser_profile import CHROMIUM
 from tests.support.summaries import random_summary
-from tplspider.report.files import write_report
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
+from tplspider.report.writer import write_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -128,14 +128,6 @@ def resolve(base: str, address: str) -> str:
     return absolute
 
 
-def with_canonical_origin(address: str) -> str:
-    """An address as it is written, but for its scheme, host and port."""
-    parts = urlsplit(address)
-    origin = f"{parts.scheme}://{parts.netloc}/"
-    path = parts.path.removeprefix("/")
-    return identity(origin) + path + (f"?{parts.query}" if parts.query else "")
-
-
 def base_address(root: Any, url: str) -> str:
     """What the addresses of a page are relative to: its first ``<base href>``, else itself."""
     hrefs = root.xpath("//base[@href]/@href")
@@ -184,11 +176,9 @@ def get_links(
     scope: str = "host",
     encoding: str = "utf-8",
     root: Any = None,
-    longest: float = math.inf,
 ) -> list[LiteralLink]:
     """The paper's getLinks: the links of a page in document order, none repeated, without
-    self-links and links to other sites. An address longer than what may be requested is itself,
-    but for the spelling of its origin."""
+    self-links and links to other sites."""
     if root is None:
         root = parse(html)
     base = base_address(root, url)
@@ -204,9 +194,6 @@ def get_links(
             if len(urlsplit(requested).hostname or "") > LONGEST_HOST:  # in ASCII
                 continue
             link = LiteralLink(identity(requested), requested, element)
-            if len(written) > longest:
-                as_it_is = with_canonical_origin(written)
-                link = LiteralLink(as_it_is, as_it_is, element)
             if not same_site(link.url, key_url, scope):
                 continue
             if link.identity == identity(url):

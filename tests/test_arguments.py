@@ -1,12 +1,16 @@
+"""The arguments and the settings: what they may be, and that a wrong one is named."""
+
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import asdict
+from dataclasses import Field, asdict, fields, replace
+from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
-from tplspider.arguments import Arguments, key_address
+from tplspider.arguments import Arguments, Config, key_address
 from tplspider.keylist import key_page
 from tplspider.search.session import SearchOptions
 
@@ -19,14 +23,10 @@ URL = "http://example.org/"
         ("http://example.org", "http://example.org"),
         ("HTTPS://Example.org/A?b#c", "https://example.org/A?b"),
         ("example.org/x", "https://example.org/x"),
-        ("example.org:8080/x", "https://example.org:8080/x"),
         ("localhost:8000", "https://localhost:8000"),
         ("//example.org/x", "https://example.org/x"),
-        (" http://example.org/a%20b ", "http://example.org/a%20b"),
         ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC"),
         ("http://[::1]:8000/", "http://[::1]:8000/"),
-        ("http://my_host/", "http://my_host/"),
-        ("http://example.org./", "http://example.org./"),
         ("user:secret@example.org:8080/@x", "https://example.org:8080/@x"),
         (
             "example.org:80/?to=http://example.net/",
@@ -42,23 +42,16 @@ def test_valid_addresses(given: str, url: str) -> None:
     "given",
     [
         "ftp://example.org/x",
-        "mailto:someone",
         "javascript:alert(1)",
         "file:///etc/passwd",
         "http://",
-        "http:///x",
         "http:example.org",
         "http://example.org/a b",
-        "http://example.org/a\tb",
         "http://example.org/\nhttp://example.org/b",
-        "http://a b/",
-        "http://[::1/",
         "http://[nonsense]/",
         "http://example.org:port/",
         "http://example.org:99999/",
         "http://999.1.1.1/",
-        "http://-a.example/",
-        "http://a..b/",
         f"http://{'a' * 64}.example/",
         f"http://{'ü.' * 120}example/",
         "http://exa$mple.org/",
@@ -77,13 +70,10 @@ def test_invalid_addresses(given: str) -> None:
     "given",
     [
         "http://anna:geheim@example.org:99999/",
-        "http://anna:geheim@[::1/",
         "http://anna:geheim@ex\u2100mple.org/",
         "http://anna:geheim@",
         "http://anna:geh/eim@example.org/",
         "http://anna geheim/x@example.org/",
-        "http:anna:geheim@example.org/",
-        "anna:geh/eim@example.org/",
         "ftp://anna:geheim@example.org/",
         "mailto:anna:geheim@example.org",
         "http://anna\ud800:geheim@example.org/",
@@ -100,8 +90,6 @@ def test_errors_tell_no_password(given: str) -> None:
     ("user", "plain"),
     [
         ("anna:geheim", b"anna:geheim"),
-        ("anna", b"anna:"),
-        (":geheim", b":geheim"),
         ("anna:a@b:c", b"anna:a@b:c"),
         ("%61nna:a%40b%2Fc%3F", b"anna:a@b/c?"),
         ("\xe4nne:%C3%A4", b"\xc3\xa4nne:\xc3\xa4"),
@@ -134,13 +122,10 @@ def test_neither_user_nor_password(url: str) -> None:
     ("given", "name"),
     [
         ({"url": ""}, "url"),
-        ({"url": "  "}, "url"),
         ({"url": "ftp://example.org/"}, "url"),
         ({"urls": "keys.txt"}, "url"),  # and a key page
         ({"column": "page"}, "column"),  # without a list
         ({"n": "0"}, "n:"),
-        ({"n": "2.5"}, "n:"),
-        ({"n": ""}, "n:"),
         ({"max_loads": "-3"}, "max_loads:"),
         ({"max_refusals": "x"}, "max_refusals:"),
         ({"max_seconds": "-1"}, "max_seconds:"),
@@ -149,13 +134,10 @@ def test_neither_user_nor_password(url: str) -> None:
         ({"strategy": "best"}, "strategy:"),
         ({"strategy": "no.such:order"}, "strategy:"),
         ({"strategy": "tests.support.components:missing"}, "strategy:"),
-        ({"strategy": "tests.literal:REFUSALS"}, "strategy:"),  # not a function
         ({"scope": "page"}, "scope:"),
         ({"summary": "out.txt"}, "summary:"),
-        ({"texts": "out"}, "texts:"),
         ({"report": ""}, "report:"),
         ({"template": "out.json"}, "'template'"),
-        ({"credentials": "a:b"}, "'credentials'"),
         ({"maxloads": "3"}, "'max_loads'"),  # was meant
     ],
 )
@@ -189,3 +171,53 @@ def test_all_arguments() -> None:
     assert asdict(found) == {**asdict(Arguments()), **given, **numbers}
     assert Arguments.of({**given, **numbers}) == found  # from Python
     assert asdict(found.options).items() <= asdict(found).items()
+
+
+# Settings.
+
+NOT_TEXTS = [field for field in fields(Config) if not isinstance(field.default, str)]
+
+
+def read(field: str, value: object) -> Config:
+    return Config.of(Settings({f"TPLSPIDER_{field.upper()}": value}))
+
+
+@pytest.mark.parametrize("field", NOT_TEXTS, ids=lambda field: field.name)
+@pytest.mark.parametrize("value", ["abc", "a\nb", "9" * 5000 + "x", "-1", "nan", [1]])
+def test_a_wrong_value_is_told_with_its_setting(field: Field[Any], value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^TPLSPIDER_{field.name.upper()}: expected ") as caught:
+        read(field.name, value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_an_unknown_setting_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(ValueError, match=r"TPLSPIDER_SEARCHS\b.*TPLSPIDER_SEARCHES"):
+        read("searchs", 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "read_as"),
+    [
+        ("in_flight", "4", 4),
+        ("in_flight", " 4 ", 4),
+        ("in_flight", 4, 4),
+        ("extract_seconds", "2.5", 2.5),
+        ("extract_seconds", 7, 7),
+        ("texts", "1", True),
+        ("texts", "True", True),
+        ("texts", True, True),
+        ("allow_private", "0", False),
+        ("allow_private", "false", False),
+        *((field.name, None, field.default) for field in NOT_TEXTS),
+    ],
+)
+def test_valid_values(field: str, value: object, read_as: object) -> None:
+    changes: dict[str, Any] = {field: read_as}
+    assert read(field, value) == replace(Config(), **changes)
+
+
+@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("extract_seconds", "0")])
+def test_what_has_to_be_more_than_nothing(field: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"^TPLSPIDER_{field.upper()}: expected "):
+        read(field, value)

@@ -11,7 +11,6 @@ from tests.support.browser_profile import PROFILE, needs_chromium
 from tests.support.crawls import run_scrapy
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
-from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,22 +132,6 @@ def test_scripts_of_a_page(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
     assert site.headers["/menu.js"]["authorization"] == HEADER
     assert "authorization" not in other.headers["/x.js"]
     assert_secret(done, tmp_path)
-
-
-@pytest.mark.slow
-def test_the_text_command(tmp_path: Path) -> None:
-    site = ClosedSite({"/": lambda exchange: exchange.answer(html("No links"))})
-    with site.server:
-        done = run_scrapy("text", site.key_page(), folder=tmp_path)
-    assert (done.code, done.stdout) == (0, "No links\n")
-    assert site.server.url in done.log
-    assert_secret(done, tmp_path)
-
-
-def test_the_spider_has_no_password_for_others() -> None:
-    spider = TemplateCandidatesSpider(url=f"http://{USER}example.org/x")
-    assert spider.url == "http://example.org/x"  # type: ignore[attr-defined]  # set by Scrapy
-    assert not any(word in repr(spider.arguments).encode() for word in SECRETS)
 
 
 def test_a_job_that_can_go_on(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
-"""The exit statuses, which are the same for all commands."""
+"""The exit statuses, and what is lost: an ERROR line each, the rest complete."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from base64 import b64encode
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.archives import records
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
-from tests.support.template_site import CONTENT, pages_of, routes_of
-from tests.support.terminal import on_terminal
+from tests.support.full_disk import files_of_at_most
+from tests.support.template_site import pages_of, routes_of
 from tests.test_feeds import read
 
 if TYPE_CHECKING:
@@ -18,21 +23,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "/docs/guide/four.html"
+# More than a summary, which cuts titles; less than three candidates with long ones.
+LIMIT = 7000
 
 
 @pytest.mark.parametrize(
     ("fail", "path", "n", "code"),
     [
-        ("unusable", KEY, 3, 0),
         ("unusable", "/missing.html", 3, 3),
         ("unusable", KEY, 50, 0),
         ("incomplete", KEY, 50, 3),
-        ("incomplete", "/missing.html", 3, 3),
         ("", "/missing.html", 3, 0),
-        ("sometimes", KEY, 3, 2),
     ],
 )
-def test_failures_that_are_to_be_told(
+def test_failures_by_setting(
     crawl: Callable[..., Crawl],
     serve: Callable[..., FixtureServer],
     fail: str,
@@ -40,91 +44,33 @@ def test_failures_that_are_to_be_told(
     n: int,
     code: int,
 ) -> None:
-    server = serve("menu")
-    done = crawl(server.url + path, {"TPLSPIDER_FAIL": fail}, n=n)
+    done = crawl(serve("menu").url + path, {"TPLSPIDER_FAIL": fail}, n=n)
     assert done.code == code
-    if code == 2:
-        assert "scrapy crawl: error: TPLSPIDER_FAIL" in done.log
-        assert server.log == []
-    else:
-        assert done.summary["requested_size"] == n
+    assert done.summary["requested_size"] == n
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "word"),
     [
-        (
-            ("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"),
-            "TPLSPIDER_ALLOW_PRIVATE",
-        ),
+        (("crawl", "template_candidates"), "url"),
+        (("crawl", "template_candidates", "-aurl=URL", "-ann=3", "-OFOLDER/o.json"), "'nn'"),
+        (("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"), "ALLOW"),
+        (("crawl", "template_candidates", "-aurl=URL", "-oFOLDER:jl"), "FOLDER"),
         (("text", "URL", "--texts"), "'--texts'"),
         (("demo", "URL"), "unexpected"),
     ],
 )
 def test_wrong_use_is_one_line(
-    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], words: str
+    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], word: str
 ) -> None:
     server = serve("menu")
-    given = [argument.replace("URL", server.url + KEY) for argument in arguments]
+    given = [each.replace("URL", server.url).replace("FOLDER", str(tmp_path)) for each in arguments]
     done = run_scrapy(*given, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
     assert done.code == 2
     (line,) = done.log.splitlines()
     assert line.startswith(f"scrapy {arguments[0]}: error: ")
-    assert words in line
-    assert server.log == []
-
-
-def test_an_item_that_is_refused(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    pipelines = '{"tests.support.components.WrongSizePipeline": 15}'
-    done = crawl(serve("menu").url + KEY, {"ITEM_PIPELINES": pipelines})
-    assert done.stats["tplspider/invalid_items"] == "3"
-    assert done.code == 1
-
-
-def test_the_text_command(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    out = tmp_path / "page.csv"
-    done = run_scrapy(
-        *("text", f"{server.url}/", "-O", str(out), "-a", f"summary={tmp_path}/summary.json"),
-        folder=tmp_path,
-        settings={"FEED_EXPORT_FIELDS": "content_text,key_url,reason"},
-    )
-    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
-    # Of the fields that are asked for, each feed has those of its items.
-    assert read(out) == [{"content_text": CONTENT[""], "key_url": f"{server.url}/"}]
-    assert list(done.summary) == ["key_url", "reason"]
-    assert done.summary["reason"] == "complete_subdigraph"
-
-
-def start_text(url: str, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
-    options = [f"-s{name}={value}" for name, value in SETTINGS.items() if name != "LOG_LEVEL"]
-    return subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "text", url, *options],
-        cwd=PROJECT,
-        stdout=stdout,
-        stderr=stderr,
-    )
-
-
-def test_a_text_that_cannot_be_printed(serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
-        process = start_text(f"{server.url}/", stdout=full.fileno(), stderr=subprocess.PIPE)
-        (line,) = process.communicate(timeout=60)[1].decode().splitlines()
-    assert line.startswith("scrapy text: ")
-    assert process.returncode == 1
-
-
-def test_progress_on_a_terminal(serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    options = [f"-s{name}={value}" for name, value in SETTINGS.items() if name != "LOG_LEVEL"]
-    shown = on_terminal("-m", "scrapy", "text", f"{server.url}/", *options)
-    assert shown.code == 0
-    assert "Loading the page" in shown.text
-    assert CONTENT[""] in shown.text
-    assert shown.text.rpartition("\n")[2].strip() == ""  # the bar is wiped out
+    assert word.replace("FOLDER", str(tmp_path)) in line
+    assert (server.log, [*tmp_path.iterdir()]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -133,13 +79,7 @@ def test_progress_on_a_terminal(serve: Callable[..., FixtureServer]) -> None:
         ({"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector"}, 0),
         ({"ITEM_PIPELINES": '{"tests.support.components.FailingPipeline": 300}'}, 1),
         ({"SPIDER_MIDDLEWARES": '{"tests.support.components.FailingMiddleware": 100}'}, 1),
-        (
-            {
-                "ITEM_PIPELINES": '{"tests.support.components.WrongSizePipeline": 1}',
-                "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
-            },
-            1,
-        ),
+        ({"ITEM_PIPELINES": '{"tests.support.components.WrongSizePipeline": 1}'}, 1),
     ],
 )
 def test_components_of_others(
@@ -148,9 +88,111 @@ def test_components_of_others(
     settings: dict[str, str],
     code: int,
 ) -> None:
-    """What is lost is told, and what is not lost is not told as lost."""
+    """Items that are lost make the status 1, and nothing else does."""
     done = crawl(serve("menu").url + KEY, settings)
     assert done.code == code
     if code == 0:
         assert len(done.candidates) == 3
         assert done.summary["complete"]
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run scrapy, as a person would."""
+    settings = {**SETTINGS, "LOG_LEVEL": "INFO"}
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments, *(f"-s{k}={v}" for k, v in settings.items())],
+        cwd=PROJECT,
+        text=True,
+        check=False,
+        timeout=120,
+        **{"capture_output": True, **options},
+    )
+
+
+def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line.partition("] ERROR: ")[2] for line in done.stderr.splitlines() if "ERROR:" in line]
+
+
+def long_titles() -> dict[str, bytes]:
+    title = b'<meta charset="utf-8"><title>' + "題".encode() * 850
+    # What is archived is compressed: noise stays as long as it is.
+    noise = b"<!--" + b64encode(Random(0).randbytes(1500)) + b"-->"
+    return {name: body.replace(b"<title>", noise + title) for name, body in pages_of().items()}
+
+
+def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    url = serve("menu", routes_of(long_titles())).url
+    lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/", "-O-:jl"),
+        *(f"-O{path}" for path in lost),
+        *(f"-awarc={tmp_path / 'a.warc.gz'}", f"-asave_html={tmp_path / 'html'}"),
+        preexec_fn=files_of_at_most(LIMIT),
+    )
+    assert done.returncode == 1
+    found = errors(done)
+    for path in (*lost, tmp_path / "a.warc.gz", tmp_path / "html"):
+        assert len([line for line in found if str(path) in line]) == 1, found  # one line each
+    assert len(found) == 6
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "html" / "manifest.json").exists()
+    # Each record that is there is whole: the last of them was taken off.
+    assert len(records(tmp_path / "a.warc.gz")) > 3
+    assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
+
+
+def test_a_row_that_the_encoding_cannot_hold(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    url = serve("menu", routes_of({"": "<meta charset=utf-8><title>\u03a9".encode()})).url
+    feeds = [f"-O{tmp_path / 'out'}.{ending}" for ending in ("json", "jl", "csv")]
+    done = run("text", f"{url}/", *feeds, "-sFEED_EXPORT_ENCODING=cp1252")
+    assert done.returncode == 1, done.stderr
+    assert len([line for line in errors(done) if "charmap" in line]) == len(feeds)
+
+
+def test_a_middleware_that_takes_no_more_items(
+    serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    """The summary comes out all the same."""
+    middlewares = {"tests.support.components.TakesOneItem": 500}
+    summary = tmp_path / "summary.jl"
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={serve('menu').url}{KEY}"),
+        *(f"-asummary={summary}", f"-sSPIDER_MIDDLEWARES={json.dumps(middlewares)}"),
+    )
+    assert done.returncode == 1, done.stderr
+    assert json.loads(summary.read_text("utf-8"))["cs_size"] == 3
+
+
+@pytest.mark.parametrize("command", ["crawl", "text"])
+def test_a_reader_that_has_gone(serve: Callable[..., FixtureServer], command: str) -> None:
+    """It costs the rows of a feed; of a text it has read enough."""
+    url = serve("menu", routes_of(long_titles())).url
+    given = ("crawl", "template_candidates", f"-aurl={url}/", "-O-:json")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as stdout:
+        done = run(
+            *(given if command == "crawl" else ("text", f"{url}/")),
+            capture_output=False,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+        )
+    assert [("standard output" in line) for line in errors(done)] == [True] * done.returncode
+    assert done.returncode == (1 if command == "crawl" else 0)
+    assert "Exception ignored" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    """No server is there to take it."""
+    url = serve("menu", routes_of(pages_of())).url
+    out = tmp_path / "out.json"
+    done = run(
+        *("crawl", "template_candidates", f"-aurl={url}/"),
+        *("-Oftp://me:secret@127.0.0.1:1/x.json", f"-O{out}"),
+    )
+    assert len(errors(done)) == 1
+    assert done.returncode == 1
+    assert len(read(out)) == 3

@@ -6,14 +6,10 @@ import gzip
 from typing import TYPE_CHECKING
 
 import pytest
-from twisted.internet import error
-from twisted.internet.defer import CancelledError
-from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from tests.support.hostile_http import BODIES, CONNECTIONS, ENCODINGS, STATUS_LINES
 from tests.support.hostile_server import HostileServer
 from tests.support.stub_crawls import stub_crawl
-from tplspider.failures import reason_of
 
 if TYPE_CHECKING:
     from tests.support.hostile_server import Exchange
@@ -56,17 +52,3 @@ def test_reasons_of_real_failures() -> None:
     assert ends == expected | dict(
         zip(refused, ["private-address", "dns", "connection"], strict=True)
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason"),
-    [
-        *[(error.TimeoutError, "timeout"), (error.TCPTimedOutError, "timeout")],
-        *[(error.DNSLookupError, "dns"), (error.ConnectionRefusedError, "connection")],
-        *[(error.ConnectionLost, "connection"), (ResponseNeverReceived, "connection")],
-        *[(ResponseFailed, "bad-response"), (CancelledError, "too-large")],
-        *[(ZeroDivisionError, "error"), (TimeoutError, "timeout")],
-    ],
-)
-def test_reasons_of_twisted_exceptions(kind: type[BaseException], reason: str) -> None:
-    assert reason_of(kind.__new__(kind)) == reason

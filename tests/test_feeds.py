@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
 from tests.support.kinds import with_quick
-from tplspider.items import CandidateSearch, TemplateCandidate
+from tests.support.template_site import CONTENT, elements, pages_of, routes_of
+from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.session import SearchOptions, search_id
 
 if TYPE_CHECKING:
@@ -22,12 +23,7 @@ KEY = "/docs/guide/four.html"
 CANDIDATE_FIELDS = [field.name for field in fields(TemplateCandidate)]
 SUMMARY_FIELDS = [field.name for field in fields(CandidateSearch)]
 SIMILARITIES = ["0.923", "0.766", "0.766"]  # of the candidates of the site "menu"
-CASES = {
-    "found": ("menu", KEY, 3),
-    "partial": ("partial", "/", 2),
-    "empty": ("alone", "/", 0),
-    "key page failed": ("alone", "/missing.html", 0),
-}
+CASES = {"found": ("menu", KEY, 3), "partial": ("partial", "/", 2), "empty": ("alone", "/", 0)}
 
 
 def crawl_to(folder: Path, url: str, *outputs: str, **arguments: object) -> Crawl:
@@ -81,20 +77,6 @@ def test_every_format_is_valid_in_every_case(
     assert len(json.loads(summary["candidates"])) == count
 
 
-@pytest.mark.parametrize("name", ["json", "xml"])  # others: elsewhere
-def test_the_summary_in_every_format(
-    serve: Callable[..., FixtureServer], tmp_path: Path, name: str
-) -> None:
-    path = tmp_path / f"summary.{name}"
-    path.write_text("what was there before is overwritten")
-    done = crawl_to(tmp_path, serve("menu").url + KEY, summary=path)
-    assert done.code == 0
-    (item,) = read(path)
-    assert list(item) == SUMMARY_FIELDS
-    assert item["reason"] == "complete_subdigraph"
-    assert str(item["loads"]) == "5"
-
-
 @pytest.mark.quick
 def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu")
@@ -135,13 +117,14 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 
 
-@pytest.mark.parametrize("case", ["found", "key page failed"])
 def test_standard_output_holds_nothing_but_the_feed(
-    serve: Callable[..., FixtureServer], tmp_path: Path, case: str
+    serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
-    site, path, count = CASES[case]
-    done = crawl_to(tmp_path, serve(site).url + path, "-O-:json")
-    assert len(json.loads(done.stdout)) == count
+    done = crawl_to(tmp_path, serve("menu").url + KEY, "-O-:json")
+    assert len(json.loads(done.stdout)) == 3
+    # No text, but the columns that it would have.
+    done = crawl_to(tmp_path, serve("menu").url + "/missing.html", texts="-:csv")
+    assert done.stdout == ",".join(field.name for field in fields(PageTemplate)) + "\r\n"
 
 
 def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
@@ -204,8 +187,111 @@ def test_texts_that_would_break_a_feed_are_made_harmless(
         assert items[0]["title"] == f"{quote}@ab"
 
 
-def test_appending_to_json_lines(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    url = serve("menu").url + KEY
-    for _ in range(2):
-        crawl_to(tmp_path, url, f"-o{tmp_path / 'out.jl'}")
-    assert len(read(tmp_path / "out.jl")) == 6
+# Texts.
+
+TEXT_FIELDS = [field.name for field in fields(PageTemplate)]
+HOSTILE = "=1+2 x\x01y\x0bz\x00 \ufffe &#xD800;&#1;&#0;<b>]]&gt;</b> end"
+
+
+def template_of(file: Path) -> dict[str, Any]:
+    (item,) = read(file)
+    assert list(item) == TEXT_FIELDS
+    return item
+
+
+@pytest.mark.quick
+def test_what_the_item_holds(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    file = tmp_path / "template.json"
+    file.write_text("what was there before is overwritten")
+    done = crawl(server.url + "/", {"TPLSPIDER_MARKDOWN": "1"}, texts=file)
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    item = template_of(file)
+    assert item["main_markdown"] == item["content_markdown"] == CONTENT[""]
+    assert item["key_url"] == server.url + "/"
+    expected = [f"{server.url}/{name}" for name in "abc"]
+    assert item["candidates"] == done.summary["candidates"] == expected
+    assert item["content_text"] == CONTENT[""]
+    assert item["content_html"] == f"<p>{CONTENT['']}</p>"
+    assert "all rights reserved" in item["template_html"]
+    assert CONTENT[""] not in item["template_html"]
+    assert item["not_template"] == ["/html/body/div[2]/p[1]"]
+    assert 0.9 < item["template_share"] < 1
+    assert done.stats["tplspider/template_share"] == str(item["template_share"])
+    assert done.finish_reason == "complete_subdigraph"
+    assert len(done.candidates) == 3
+
+
+def test_pages_that_are_not_in_utf_8(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    encoding, text, menu = "windows-1251", "Только на главной странице.", "Меню"
+    pages = pages_of({"": text}, encoding=encoding, menu=menu)
+    file, folder = tmp_path / "template.jl", tmp_path / "html"
+    done = crawl(serve("menu", routes_of(pages)).url + "/", texts=file, save_html=folder)
+    item = template_of(file)
+    assert item["content_text"] == text
+    assert menu in item["template_html"]
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    assert done.code == 0
+    (found,) = elements(folder / "key.html", manifest[0]["encoding"], item["not_template"])
+    assert found.text == text
+
+
+def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    # A surrogate in UTF-8, and a byte that is nothing there.
+    pages = {
+        name: body.replace(b" end", b" \xed\xa0\x80\xff end")
+        for name, body in pages_of({"": HOSTILE}, menu="M\x02\x1b[31m").items()
+    }
+    feeds = {
+        str(tmp_path / f"t.{name}"): {"item_classes": ["tplspider.items.PageTemplate"]}
+        | ({"format": "jsonlines"} if name == "jl" else {"format": name})
+        for name in ("json", "jl", "xml")
+    }
+    done = run_scrapy(
+        "crawl",
+        "template_candidates",
+        f"-aurl={serve('menu', routes_of(pages)).url}/",
+        f"-atexts={tmp_path / 't.csv'}",
+        f"-asave_html={tmp_path / 'html'}",
+        folder=tmp_path,
+        settings={"FEEDS": json.dumps(feeds)},
+    )
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    expected = template_of(tmp_path / "t.json")
+    assert expected["content_text"].startswith("=1+2 x")
+    assert expected["content_text"].endswith("end")
+    assert not set("\x00\x01\x02\x0b\x1b\ufffe") & set("".join(map(str, expected.values())))
+    assert template_of(tmp_path / "t.jl") == expected
+    row = template_of(tmp_path / "t.csv")
+    assert row["content_text"] == "'" + expected["content_text"]
+    for name in ("candidates", "not_template"):
+        assert json.loads(row[name]) == expected[name]
+    element = template_of(tmp_path / "t.xml")
+    for name in ("content_html", "template_html", "content_text"):
+        assert element[name].split() == expected[name].split()
+    manifest = json.loads((tmp_path / "html" / "manifest.json").read_bytes())
+    assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]
+    elements(tmp_path / "html" / "key.html", manifest[0]["encoding"], expected["not_template"])
+
+
+def test_a_page_by_itself(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+) -> None:
+    key, outcome = b"x<p>Alone</p>", "no-links"
+    server = serve("menu", routes_of({"": key}))
+    done = crawl(server.url + "/", texts=tmp_path / "t.json", save_html=tmp_path / "html")
+    assert done.code == 0
+    assert "Traceback" not in done.log
+    assert done.summary["key_outcome"] == outcome
+    assert "no other page gave evidence of the template" in done.summary["hint"]
+    found = template_of(tmp_path / "t.json")
+    assert (found["evidence"], found["candidates"], found["not_template"]) == (0, [], [])
+    assert (found["template_share"], found["template_html"]) == (0, "")
+    assert found["content_text"].split() == found["main_text"].split() == ["x", "Alone"]
+    assert (tmp_path / "html" / "key.html").read_bytes() == key

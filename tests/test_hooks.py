@@ -191,18 +191,3 @@ def test_a_link_that_vanishes(
     assert done.summary["loads"] == 6
     assert server.pages_asked == ["/", "/menu/a.html", "/menu/b.html", "/menu/c.html"]
     assert done.finish_reason == "complete_subdigraph"
-
-
-def test_a_key_page_that_vanishes(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    done = crawl(
-        f"{server.url}/vanish",
-        settings={"SPIDER_MIDDLEWARES": '{"tests.support.components.DroppingMiddleware": 100}'},
-    )
-    assert done.code == 0
-    assert done.summary["key_outcome"] == "error"
-    assert done.candidates == []
-    assert done.finish_reason == "key_page_unusable"
-    assert server.log == []

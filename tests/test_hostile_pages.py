@@ -20,14 +20,6 @@ def session_of(html: str) -> SearchSession:
     return session
 
 
-@pytest.mark.parametrize(("depth", "is_told"), [(100, False), (2000, False), (3000, True)])
-def test_what_is_too_deep_to_be_read_is_told(depth: int, *, is_told: bool) -> None:
-    html = "<a href=x>x</a>" + "<div>" * depth + "<a href=y>y</a>" + "</div>" * depth
-    session = session_of(html)
-    assert session.links == (1 if is_told else 2)
-    assert ("2,000 deep" in session.hint) == is_told
-
-
 def test_rows_are_short() -> None:
     pages = ("a", "b", "c")
     words, title = "word " * 1000, f"<title>{'t' * 3_400_000}</title>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import signal
 import subprocess
@@ -11,12 +10,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.support.crawls import FixtureServer
@@ -49,101 +47,55 @@ def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
 
 
-def test_each_answer_is_the_one_it_would_have_alone(
-    tmp_path: Path,
-    serve: Callable[..., FixtureServer],
-    crawl: Callable[..., Crawl],
+def test_a_list(
+    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
 ) -> None:
+    """Options by line, fields of the user's, the same search twice, lines that are wrong."""
     server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("# of one site\n" + "\n".join(key_pages(server)) + "\n")
-    done = crawl_list(tmp_path, urls)
-    assert done.code == 0, done.log
+    one, two = key_pages(server)[:2]
+    lines: list[dict[str, object]] = [
+        {"page": one, "id": "first", "tags": ["a"], "n": 7},
+        {"page": one + "#top", "id": "again"},
+        {"page": one, "tpl_n": 2, "tpl_strategy": "guided"},
+        {"page": two},
+        {"page": one, "tpl_n": 0, "id": "wrong"},
+        {"page": "ftp://example.org/"},
+        {"tpl_n": 3},
+    ]
+    urls, pages = tmp_path / "keys.jl", tmp_path / "pages"
+    urls.write_text("\n".join(map(json.dumps, lines)) + "\nnot JSON\n")
+    done = crawl_list(tmp_path, urls, "-acolumn=page", f"-asave_html={pages}")
+    assert done.code == 1, done.log  # lines are wrong
     assert done.finish_reason == "finished"
-    summaries = {row["requested_url"]: row for row in rows(tmp_path / "summary.jl")}
+    assert "Traceback" not in done.log
+    found = {row["line"]: row for row in rows(tmp_path / "summary.jl")}
+    assert sorted(found) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert found[1]["input"] == {"id": "first", "tags": ["a"], "n": 7}  # theirs, whatever it is
+    assert (found[3]["requested_size"], found[3]["input"]) == (2, None)
+    assert [found[line]["key_outcome"] for line in (5, 6, 7, 8)] == ["bad-input"] * 4
+    assert found[5]["input"] == {"id": "wrong"}
+    assert found[5]["requested_url"] == one
+    assert all(found[line]["hint"] for line in (5, 6, 7, 8))
+    # The same search is made once.
+    assert found[2]["requested_url"] == one + "#top"
+    assert found[1]["search_id"] == found[2]["search_id"]
+    assert found[1]["explored"] == found[2]["explored"] != []
     candidates = rows(tmp_path / "out.jl")
-    assert sorted(row["line"] for row in summaries.values()) == [2, 3, 4, 5]
-    for url in key_pages(server):
-        alone = crawl(url)
-        here, there = summaries[url], alone.summary
+    assert len(candidates) == 3 + 2 + 3
+    # Rows of one search stand together, and pages of one search in one folder.
+    ids = [row["search_id"] for row in candidates]
+    assert len([i for i, name in enumerate(ids) if i == 0 or ids[i - 1] != name]) == len(set(ids))
+    assert {path.name for path in pages.iterdir()} == set(ids)
+    # Each answer is the one that it would be alone.
+    for line, url in ((1, one), (4, two)):
+        alone, there = crawl(url), found[line]
+        here = alone.summary
         for name in NOT_OF_LISTS:
             here.pop(name), there.pop(name)
         assert here == there
-        assert [row for row in candidates if row["requested_url"] == url] == alone.candidates
-    # Rows of one search stand together.
-    ids = [row["search_id"] for row in candidates]
-    assert len([i for i, name in enumerate(ids) if i == 0 or ids[i - 1] != name]) == len(set(ids))
-
-
-def test_options_and_fields_of_a_line(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.jl"
-    one = key_pages(server)[0]
-    lines: list[dict[str, object]] = [
-        {"url": one, "tpl_n": 1, "id": "first", "tags": ["a"], "n": 7},
-        {"url": one, "tpl_n": 2, "tpl_strategy": "guided"},
-        {"url": one, "tpl_n": 0, "id": "wrong"},
-        {"url": "ftp://example.org/"},
-        {"tpl_n": 3},
-    ]
-    urls.write_text("\n".join(map(json.dumps, lines)) + "\nnot JSON\n")
-    done = crawl_list(tmp_path, urls, "-an=4")
-    assert done.code == 1
-    found = {row["line"]: row for row in rows(tmp_path / "summary.jl")}
-    assert sorted(found) == [1, 2, 3, 4, 5, 6]
-    assert found[1]["requested_size"] == 1
-    assert found[1]["input"] == {"id": "first", "tags": ["a"], "n": 7}  # theirs, whatever it is
-    assert (found[2]["requested_size"], found[2]["input"]) == (2, None)
-    assert [found[line]["key_outcome"] for line in (3, 4, 5, 6)] == ["bad-input"] * 4
-    assert found[3]["input"] == {"id": "wrong"}
-    assert found[3]["requested_url"] == one
-    assert all(found[line]["hint"] for line in (3, 4, 5, 6))
-    assert "Traceback" not in done.log
-
-
-def test_the_same_search_is_made_once(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu")
-    one, two = key_pages(server)[:2]
-    urls = tmp_path / "keys.csv"
-    with urls.open("w", newline="") as file:
-        csv.writer(file).writerows(
-            [["id", "page"], ["a", one], ["b", one + "#top"], ["c", two], ["d", one], ["e", one]]
+        assert [row for row in candidates if row["search_id"] == here["search_id"]] == (
+            alone.candidates
         )
-    done = crawl_list(tmp_path, urls, "-acolumn=page")
-    assert done.code == 0, done.log
-    found = {row["line"]: row for row in rows(tmp_path / "summary.jl")}
-    assert {line: row["input"]["id"] for line, row in found.items()} == {
-        2: "a",
-        3: "b",
-        4: "c",
-        5: "d",
-        6: "e",
-    }
-    assert found[3]["requested_url"] == one + "#top"
-    assert len({found[line]["search_id"] for line in (2, 3, 5, 6)}) == 1
-    assert found[2]["explored"] == found[6]["explored"] != []
-    assert len(rows(tmp_path / "out.jl")) == 6
-    assert server.pages_asked.count("/docs/guide/one.html") <= 2  # as a key page, and as a link
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [
-        ("keys.txt", "\n \n", "no address in it"),
-        ("missing.txt", None, "No such file"),
-        (".", None, "Is a directory"),
-        ("keys.csv", "a,b\n1,2\n", "url"),
-    ],
-)
-def test_a_list_that_cannot_be_read(tmp_path: Path, name: str, text: str | None, line: str) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    done = crawl_list(tmp_path, tmp_path / name)
-    assert done.code == 2
-    (said,) = [each for each in done.log.splitlines() if "error:" in each]
-    assert "urls: " in said
-    assert line in said
 
 
 def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
@@ -208,35 +160,6 @@ def test_interrupted_without_a_journal(tmp_path: Path, serve: Callable[..., Fixt
     assert found[0]["complete"]
 
 
-def test_saved_pages_have_a_folder_for_each_search(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)[:2]))
-    for _ in range(2):
-        done = crawl_list(tmp_path, urls, f"-asave_html={tmp_path / 'pages'}")
-        assert done.code == 0, done.log
-        ids = {row["search_id"] for row in rows(tmp_path / "summary.jl")}
-        assert {path.name for path in (tmp_path / "pages").iterdir()} == ids
-        for name in ids:
-            files = {path.name for path in (tmp_path / "pages" / name).iterdir()}
-            assert files == {"manifest.json", "key.html", "1.html", "2.html", "3.html"}
-    (tmp_path / "pages" / "mine.txt").write_text("mine")
-    done = crawl_list(tmp_path, urls, f"-asave_html={tmp_path / 'pages'}")
-    assert done.code == 2
-    assert "mine.txt" in done.log
-
-
-@pytest.mark.slow
-def test_a_file_in_the_place_of_an_address(tmp_path: Path) -> None:
-    urls = tmp_path / "keys.csv"
-    urls.write_text("url\nhttp://127.0.0.1:9/\n")
-    done = run_scrapy("crawl", "template_candidates", f"-aurl={urls}", folder=tmp_path)
-    assert done.code == 2
-    assert "-a urls=FILE" in done.log
-
-
 @pytest.mark.slow
 def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
     command = [
@@ -255,29 +178,3 @@ def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
         log = process.stderr.read()
     assert process.returncode == 1
     assert "Traceback" not in log
-
-
-class Refusing:
-    """A spider middleware of somebody's that fails on every request."""
-
-    async def process_spider_output(
-        self, response: object, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        async for output in result:
-            if isinstance(output, Request):
-                raise TypeError("no requests")
-            yield output
-
-
-@pytest.mark.slow
-def test_a_middleware_that_fails_on_every_request(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)[:2]))
-    middlewares = json.dumps({"tests.test_many.Refusing": 550})
-    done = crawl_list(tmp_path, urls, "-amax_loads=3", settings={"SPIDER_MIDDLEWARES": middlewares})
-    found = rows(tmp_path / "summary.jl")
-    assert len(found) == 2, done.log
-    assert "error" in {link["reason"] for row in found for link in row["explored"]}

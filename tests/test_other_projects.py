@@ -1,34 +1,63 @@
-"""In other people's projects: their spiders are left alone, and ours is itself among them."""
+"""The installed package, in projects of others and where there is none: a guest."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import tarfile
 import time
+import venv
+import zipfile
+from importlib.metadata import distribution, distributions
+from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
 
+import tplspider
+from tests.support.crawls import PROJECT, SITES
 from tests.support.internet_crawls import at, html, redirect
-from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.other_project import Project, build, make_project, readme_lines
+from tests.support.requirement_lists import extras, listed
 from tests.support.resolvers import DNS_RESOLVER
+from tests.support.saved_folders import own_text, save_site
+from tests.support.scrapyd_server import git
+from tests.support.template_site import CONTENT, pages_of, routes_of
 from tplspider.politeness import user_agent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+    from importlib.metadata import Distribution
 
     from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
 
     Serve = Callable[..., FixtureServer]
 
+pytestmark = pytest.mark.crawl  # processes of their own
+
 INTERNET = {
     DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet",
     "HTTPPROXY_ENABLED": "False",
 }
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
+QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
+NAMES = ("archive", "demo", "report", "shard", "strip", "text", "ui")  # by entry points
+# What a project of others may have, and would spoil what our commands print.
+SPOILERS = """
+ITEM_PIPELINES = {"other.pipelines.Picky": 1}
+FEEDS = {"precious.json": {"format": "json", "overwrite": True}}
+"""
+PICKY = """
+class Picky:
+    def process_item(self, item):
+        raise TypeError("what is this?")
+"""
 OTHER_AGENT = 'USER_AGENT = "otherbot/1.0 (+https://other.example)"\n'
 
 
@@ -49,6 +78,21 @@ def project(tmp_path: Path, made: Path) -> Project:
     project = Project(copytree(made / "project", tmp_path / "project"), made / "site")
     project.set(readme_lines())
     return project
+
+
+@pytest.fixture(scope="module")
+def others(made: Path) -> Path:
+    """A project without the add-on, with spiders of another kind."""
+    folder = copytree(made / "project", made / "plain")
+    Project(folder, None).set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
+    return folder
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, made: Path) -> Project:
+    """Where there is no project at all."""
+    (tmp_path / "nowhere").mkdir()
+    return Project(tmp_path / "nowhere", made / "site")
 
 
 class Agents:
@@ -115,21 +159,6 @@ def test_a_spider_of_another_kind_is_left_alone(
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fields", ["", "{}", '{"text": "main_text"}'])
-def test_fields_are_for_those_who_ask_for_them(project: Project, fields: str) -> None:
-    """Nothing of it is imported for others."""
-    project.set('SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]')
-    settings = {"TPLSPIDER_FIELDS": fields} if fields else {}
-    done = project.run("crawl", "other", "-aurls=data:text/html,a", "-Oout.jl", settings=settings)
-    assert done.code == 0, done.log
-    row = (project.folder / "out.jl").read_text()
-    assert ("text" in row.replace("data:text", "")) is ("main" in fields)
-    assert ("FieldsMiddleware" in "".join(middlewares(done))) is ("main" in fields)
-    if not fields:
-        assert "tplspider.fields" not in done.stdout
-
-
 def middlewares(done: Crawl) -> list[str]:
     """What Scrapy says that it has turned on."""
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)
@@ -145,11 +174,6 @@ Crawl-delay: 30
 
 User-agent: *
 Allow: /
-"""
-ROTATING = """
-class Rotating:
-    def process_request(self, request):
-        request.headers["User-Agent"] = "Mozilla/5.0"
 """
 
 
@@ -172,30 +196,6 @@ def test_our_spider_goes_by_its_own_name(project: Project, serve: Serve) -> None
     assert time.monotonic() - start > len(agents.seen) - 2
 
 
-@pytest.mark.parametrize("way", ["command line", "custom settings"])
-def test_a_name_that_is_meant_for_us_is_ours(project: Project, serve: Serve, way: str) -> None:
-    """And a robots.txt is read for that one."""
-    project.set(OTHER_AGENT + "ROBOTSTXT_OBEY = True")
-    project.write(
-        "other/spiders/mine.py",
-        "from tplspider.spiders.template_candidates import TemplateCandidatesSpider\n"
-        "class Mine(TemplateCandidatesSpider):\n"
-        '    name = "mine"\n'
-        '    custom_settings = {"USER_AGENT": "mine/2.0"}\n',
-    )
-    server = serve("menu")
-    server.routes["/robots.txt"] = lambda request: request.answer(
-        200, b"User-agent: mine\nDisallow: /docs/guide/four.html\n"
-    )
-    agents = Agents(server)
-    name = "mine" if way == "custom settings" else "template_candidates"
-    settings = {} if way == "custom settings" else {"USER_AGENT": "mine/2.0"}
-    done = project.run("crawl", name, f"-aurl={server.url}{KEY}", settings={**LOOPBACK, **settings})
-    assert done.code == 0, done.log
-    assert agents.seen == [("/robots.txt", "mine/2.0")]
-    assert "cannot be used (robots)" in done.log
-
-
 def test_the_guard_holds_in_other_projects(project: Project, serve: Serve) -> None:
     """Also for the robots.txt, by whatever name it is private."""
     server, inside = serve("menu"), serve("menu")
@@ -207,57 +207,6 @@ def test_the_guard_holds_in_other_projects(project: Project, serve: Serve) -> No
     assert "cannot be used (private-address)" in done.log
     assert server.log == ["/robots.txt", "/"]
     assert inside.log == []
-
-
-BOTH = """
-from scrapy.crawler import AsyncCrawlerProcess
-from scrapy.utils.project import get_project_settings
-
-process = AsyncCrawlerProcess(get_project_settings())
-process.crawl("template_candidates", url="{public}/", scope="domain", n=9)
-process.crawl("other", urls="{public}/slow {private}/a {private}/b")
-process.start()
-"""
-
-
-def test_two_spiders_in_one_process(project: Project, serve: Serve) -> None:
-    """The search is guarded; the look-ups of the other, at the same time, are not judged."""
-
-    def slow(request: Handler) -> None:
-        time.sleep(0.3)
-        request.answer(200, b"<p>slow</p>", Content_Type="text/html", Connection="close")
-
-    server, inside = serve("menu"), serve("menu", {"/a": slow, "/b": slow})
-    public, private = at(server, "www.example.com"), at(inside, "loopback.example.com")
-    links = [f"/page{number}" for number in range(8)]
-    server.routes = {
-        "/": html(*links, f"{private}/link"),
-        "/slow": slow,
-        **dict.fromkeys(links, slow),
-    }
-    project.set(
-        'SPIDER_MODULES = [*SPIDER_MODULES, "tests.support.other_spiders"]\nCONCURRENT_REQUESTS = 1'
-    )
-    project.set("".join(f"{name} = {value!r}\n" for name, value in INTERNET.items()))
-    project.write("both.py", BOTH.format(public=public, private=private))
-    done = project.python("both.py")
-    assert re.findall(r"END \S+/(\w+) (\w+)", done.log) == [
-        ("slow", "200"),
-        ("a", "200"),
-        ("b", "200"),
-    ]
-    assert f"{private}/link: no page (private-address: " in done.log
-    assert "/link" not in inside.log
-
-
-def test_robots_txt_is_not_obeyed_where_it_is_not(project: Project, serve: Serve) -> None:
-    server = serve("menu")
-    project.set("ROBOTSTXT_OBEY = False")
-    done = project.run(
-        "crawl", "template_candidates", f"-aurl={server.url}{KEY}", settings=LOOPBACK
-    )
-    assert "Spider closed (complete_subdigraph)" in done.log
-    assert "/robots.txt" not in server.log
 
 
 def test_components_of_a_project_keep_their_places(project: Project, serve: Serve) -> None:
@@ -280,30 +229,197 @@ def test_components_of_a_project_keep_their_places(project: Project, serve: Serv
     assert enabled.index(".RedirectMiddleware") < enabled.index(".DefaultHeadersMiddleware")
 
 
-def test_the_fast_profile_in_a_project_with_settings(project: Project, serve: Serve) -> None:
-    project.set('DOWNLOAD_DELAY = 5\nDOWNLOADER_MIDDLEWARES = {"other.middlewares.Rotating": 543}')
-    project.write("other/middlewares.py", ROTATING)
-    server = serve("menu")
-    start = time.monotonic()
-    done = project.run(
-        *("crawl", "template_candidates", f"-aurl={server.url}{KEY}"),
-        settings={**LOOPBACK, "TPLSPIDER_PROFILE": "fast", "LOG_LEVEL": "DEBUG"},
+# Our commands.
+
+
+def seen(done: Crawl) -> tuple[int, str, str]:
+    """What a person sees of a command, but for numbers and secrets that differ from run to run."""
+    output, log = (
+        re.sub(r"[0-9a-f]{8,}|[0-9]+(\\.[0-9]+)*", "#", text) for text in (done.stdout, done.log)
     )
-    assert "Spider closed (complete_subdigraph)" in done.log
-    assert time.monotonic() - start < 15
-    assert "'DOWNLOAD_MAXSIZE': 10485760" in done.log  # the whole profile
-    assert "'BOT_NAME': 'other'" in done.log
-    assert "other.middlewares.Rotating" in done.log
+    return done.code, output, log
 
 
-def test_lists_and_shells_are_not_disturbed(project: Project, serve: Serve) -> None:
-    server = serve("menu", {"/moved": redirect("/about.html")})
-    project.set(OTHER_AGENT)
-    agents = Agents(server)
-    assert project.run("list", settings={}).stdout == "template_candidates\ntemplate_strip\n"
-    code = "print(response.url, type(response).__name__)"
-    shell = project.run("shell", f"{server.url}/moved", "-c", code, settings=LOOPBACK)
-    assert f"{server.url}/about.html HtmlResponse" in shell.stdout
-    fetched = project.run("fetch", f"{server.url}/moved", "--no-redirect", settings=LOOPBACK)
-    assert "(302)" in fetched.log
-    assert {agent for _, agent in agents.seen} == {"otherbot/1.0 (+https://other.example)"}
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "crawl other -a urls=data:, -O out.json",
+        "crawl nobody",
+        "crawl failing",
+    ],
+)
+def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, arguments: str) -> None:
+    """Same output, down to the tracebacks, same options, same exit status; nothing is imported."""
+    without, with_us = (
+        Project(others, site).run(*arguments.split(), settings={}) for site in (None, made / "site")
+    )
+    imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
+    if "-O" in arguments:
+        assert imported
+        commands = [f"tplspider.commands.{name}" for name in NAMES]
+        assert imported[1].split() == ["tplspider", "tplspider.commands", *commands]
+        with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
+    assert seen(with_us) == seen(without)
+
+
+def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
+    """Our commands are added; Scrapy's own are as they were."""
+    for one in (project, nowhere):
+        listed, theirs = (
+            re.findall(r"^  ([a-z]\w+) +(.*)$", where.run(settings={}).stdout, re.MULTILINE)
+            for where in (one, Project(one.folder, None))
+        )
+        assert [row for row in listed if row[0] not in NAMES] == theirs
+        assert {row[0] for row in listed} >= {*NAMES}
+
+
+@pytest.mark.parametrize("place", ["project", "plain", "nowhere"])
+def test_our_commands_anywhere(
+    project: Project, nowhere: Project, serve: Serve, place: str
+) -> None:
+    """What they give is not for the pipelines and feeds of a project."""
+    server = serve("menu", routes_of(pages_of()))
+    where = nowhere if place == "nowhere" else project
+    if place == "plain":  # the project does not name us
+        path = project.folder / "other" / "settings.py"
+        path.write_text(path.read_text().replace(readme_lines(), ""))
+    if place != "nowhere":
+        project.set(SPOILERS)
+        project.write("other/pipelines.py", PICKY)
+    done = where.run("text", f"{server.url}/", "-n2", "-asummary=s.json", settings=QUICK)
+    assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
+    (summary,) = json.loads((where.folder / "s.json").read_bytes())
+    assert summary["requested_size"] == 2
+    assert server.log[0] == "/robots.txt"
+    save_site(where.folder / "mirror", 4)
+    done = where.run("strip", "mirror", "-O", "rows.jl", settings={})
+    assert (done.code, done.stdout, done.log) == (0, "", "4 files: 4 stripped\n")
+    rows = [json.loads(line) for line in (where.folder / "rows.jl").read_text().splitlines()]
+    assert [row["main_text"] for row in rows] == [own_text(number) for number in range(4)]
+    done = where.run("demo", settings={})
+    assert (done.code, done.log) == (0, "")
+    assert "3 pages that all link to each other, after 7 loads" in done.stdout
+    assert ("scrapy crawl" in done.stdout) == (place == "project")
+    assert not (where.folder / "precious.json").exists()
+
+
+# The wheel.
+
+
+def test_nothing_else_is_installed(made: Path) -> None:
+    names = {path.name.partition("-")[0] for path in (made / "site").iterdir()}
+    assert names == {"tplspider"}
+    tracked, installed = (
+        {
+            Path(folder, name).relative_to(place)
+            for folder, _, names in os.walk(place / "tplspider")
+            for name in names
+            if not name.endswith(".pyc")
+        }
+        for place in (PROJECT, made / "site")
+    )
+    assert tracked == installed
+
+
+def test_what_the_wheel_asks_for(made: Path) -> None:
+    """Each list is in one place, and what a clone installs is made of the same lists."""
+    (found,) = distributions(path=[str(made / "site")])
+    assert found.version == tplspider.__version__
+    asked: dict[str, set[Requirement]] = {}
+    for line in found.requires or []:
+        plain, _, extra = line.partition("; extra == ")
+        asked.setdefault(extra.strip('"'), set()).add(Requirement(plain))
+    basic = asked.pop("")
+    assert basic == listed("requirements.txt")
+    assert asked.keys() == {
+        "archive",
+        "browser",
+        "deploy",
+        "dev",
+        "main",
+        "markdown",
+        "spark",
+        "ui",
+    }
+    for extra, requirements in extras().items():
+        assert asked[extra] == requirements, extra
+    # A clone has all of them for its tests, but for Spark, and is installed itself.
+    assert {path.name for path in PROJECT.glob("*requirements*")} == {
+        "requirements.txt",
+        "requirements-dev.txt",
+    }
+    assert (PROJECT / "requirements-dev.txt").read_text() == "-r requirements.txt\n-e .[dev]\n"
+    inside = {extra for one in asked["dev"] if one.name == "tplspider" for extra in one.extras}
+    inside |= {extra for name in inside for one in asked[name] for extra in one.extras}
+    assert inside == asked.keys() - {"dev", "spark"}
+    # Two of the themes' generators are for tests as well.
+    themes = listed("benchmarks/labelled_sites/themes.txt")
+    assert {one.name for one in themes & asked["dev"]} == {"mkdocs", "sphinx"}
+
+
+@pytest.mark.deploy
+def test_the_source_distribution_holds_the_project(made: Path, tmp_path: Path) -> None:
+    """Its wheel is the one that was made of the clone: nothing that it needs is missing."""
+    again = build(made / "clone", tmp_path / "dist")  # by way of the source distribution
+    (wheel,) = (made / "dist").iterdir()
+    one, other = (zipfile.ZipFile(path) for path in (wheel, again))
+    assert {*one.namelist()} == {*other.namelist()}
+    (source,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = {*git(made / "clone", "ls-files").splitlines()} - {".gitignore", ".ci/run"}
+    assert tracked <= names
+
+
+SEARCH = """
+import sys
+from pathlib import Path
+from tplspider import FolderSite, PageSource, SearchOptions, extract_template, search_pages
+import tplspider.search.session, tplspider.saved_pages, tplspider.web.redirects
+
+site = FolderSite(Path(sys.argv[1]))
+session = search_pages(site, site.url + "/docs/guide/four.html", SearchOptions(strategy="guided"))
+pages = [site.load(url) for url in (session.key_url, *session.summary.candidates)]
+key, *others = [PageSource(page.url, page.text) for page in pages]
+print(session.summary.complete, bool(extract_template(key, others)))
+print([name for name in ("scrapy", "twisted", "itemadapter") if name in sys.modules])
+"""
+
+
+def needed(name: str, known: dict[str, Distribution]) -> dict[str, Distribution]:
+    """What a distribution is made of: itself, and all that it requires."""
+    if name not in known:
+        known[name] = found = distribution(name)
+        for line in found.requires or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                needed(requirement.name, known)
+    return known
+
+
+def parts(found: Distribution) -> Iterator[Path]:
+    """The files and folders in site-packages that a distribution has put there."""
+    tops = {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "bin")}
+    yield from (Path(str(found.locate_file(top))) for top in tops if top != "__pycache__")
+
+
+def test_the_algorithms_work_without_scrapy(made: Path, tmp_path: Path) -> None:
+    """In an environment of lxml, parsel, w3lib, tldextract and our wheel, a folder is searched."""
+    (wheel,) = (made / "dist").iterdir()
+    venv.create(tmp_path / "venv", with_pip=False)
+    (site_packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    known: dict[str, Distribution] = {}
+    for name in ("lxml", "parsel", "w3lib", "tldextract"):
+        needed(name, known)
+    for part in {part for found in known.values() for part in parts(found)}:
+        (site_packages / part.name).symlink_to(part)
+    zipfile.ZipFile(wheel).extractall(site_packages)
+    done = subprocess.run(
+        [tmp_path / "venv" / "bin" / "python", "-I", "-c", SEARCH, str(SITES / "menu")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["True True", "[]"]

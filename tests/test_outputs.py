@@ -82,16 +82,6 @@ def test_what_cannot_be_written(tmp_path: Path, name: str, why: str) -> None:
     assert contents(tmp_path) == before
 
 
-def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for label in ("save_html", "report"):
-        for place in ("file", "file/sub"):
-            assert fault(None, **{label: tmp_path / place}).startswith(f"{label}: ")
-    assert fault({"TPLSPIDER_FEEDS_DIR": str(tmp_path / "file")}, _job="job")
-    assert fault(None, save_html=tmp_path / "new", report=tmp_path / "reports") == ""
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -104,49 +94,16 @@ def test_invalid_names(given: str) -> None:
     assert fault(None, **{label: name}).startswith(f"{label}: ")
 
 
-def test_invalid_feeds() -> None:
-    assert "xyz" in fault({"FEEDS": {"x.xyz": {}}})
-    assert "secret" not in fault({"FEEDS": {"ftp://me:secret@127.0.0.1/x.xyz": {}}})
-
-
 def test_two_outputs_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "keys.txt").write_text(URL)
     other, out = "the file of another feed", overwriting("out.json")
     assert other in fault(out, summary="out.json")
     assert other in fault(out, texts=tmp_path / "out.json")
-    assert other in fault(overwriting("out.json", f"file://{tmp_path}/out.json"))
-    assert other in fault(summary="s.json", texts="./s.json")
-    assert "list of key pages" in fault(overwriting("keys.txt"), url="", urls="keys.txt")
-    assert fault({"FEEDS": {"stdout:": {"format": "json"}}}, summary="-:json")
+    assert fault(overwriting("keys.txt"), url="", urls="keys.txt")
     assert fault(summary="-:json", texts="-:csv")
     assert fault(out, summary="s.json", texts="t.json") == ""
     assert (tmp_path / "keys.txt").read_text() == URL
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("-oFOLDER:jl",),
-        ("-OFOLDER/x.json", "-asummary=FOLDER/x.json"),
-        ("-O-:json", "-asummary=-:json"),
-        ("-asave_html=/dev/null",),
-    ],
-)
-def test_one_line_and_exit_status_2(
-    serve: Callable[..., FixtureServer], tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    server = serve("menu")
-    given = [option.replace("FOLDER", str(tmp_path)) for option in options]
-    done = run_scrapy(
-        "crawl", "template_candidates", f"-aurl={server.url}", *given, folder=tmp_path
-    )
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if "error" in line.lower()]
-    assert line.startswith("scrapy crawl: error: ")
-    assert "Traceback" not in done.log
-    assert (done.stdout, server.log) == ("", [])
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_as_files(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
@@ -171,23 +128,3 @@ def test_names_as_files(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert read(tmp_path / "new" / "host.json")[0]["content_text"] == CONTENT[""]
     job = {path.name for path in (tmp_path / "c:feeds").iterdir()}
     assert job == {".._job.json", ".._job.summary.json"}
-
-
-def test_a_summary_on_standard_output(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    url = serve("menu").url
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={url}/docs/guide/four.html"),
-        *("-asummary=-:jl", f"-O{tmp_path / 'out.json'}"),
-        folder=tmp_path,
-    )
-    assert done.code == 0
-    (tmp_path / "summary.jl").write_text(done.stdout)
-    assert read(tmp_path / "summary.jl")[0]["complete"]
-    assert len(done.candidates) == 3
-    # No text, but the columns that it would have.
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={url}/missing.html", "-atexts=-:csv"),
-        folder=tmp_path,
-    )
-    assert done.stdout.startswith("key_url,")
-    assert "Traceback" not in done.log

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.support.crawls import FixtureServer
 
-KILLS = int(os.environ.get("TPLSPIDER_TEST_KILLS", "20"))
+KILLS = int(os.environ.get("TPLSPIDER_TEST_KILLS", "10"))
 OF_THE_MOMENT = ("shared", "wasted")  # what another search loaded a moment ago is not asked for
 
 
@@ -89,7 +89,12 @@ def answers(folder: Path) -> dict[str, list[str]]:
     ("kills", "what"),
     [
         (KILLS, "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv"),
-        (KILLS // 4, "text -i LIST -OFOLDER/table.csv"),
+        (KILLS // 2, "text -i LIST -OFOLDER/table.csv"),
+        pytest.param(
+            100,
+            "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv",
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_killed_at_any_moment(
@@ -161,7 +166,6 @@ class Breaking:
 @pytest.mark.parametrize(
     ("place", "kind"),
     [
-        ("ITEM_PIPELINES", "CandidateSearch"),
         ("ITEM_PIPELINES", "TemplateCandidate"),
         ("SPIDER_MIDDLEWARES", "TemplateCandidate"),
     ],
@@ -186,23 +190,6 @@ def test_what_was_lost_is_searched_again(
     assert len(answers(tmp_path)["out.csv"]) == 13
 
 
-def test_a_pipeline_that_makes_dicts_of_items(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    """Our feeds do not take them: they are lost, and their lines stay open."""
-    pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
-    urls.write_text("\n".join(pages))
-    settings = {"ITEM_PIPELINES": json.dumps({"tests.test_resume.Breaking": 550})}
-    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": "dict"})
-    assert done.code == 1
-    assert "] ERROR: " in done.log
-    assert rows(tmp_path / "s.jl") == rows(tmp_path / "out.jl") == []
-    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": ""})
-    assert done.code == 0, done.log
-    assert len(rows(tmp_path / "s.jl")) == 4
-    assert len(rows(tmp_path / "out.jl")) == 12
-
-
 def test_a_text_that_was_lost_is_made_again(
     tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +207,7 @@ def test_a_text_that_was_lost_is_made_again(
     assert {row["requested_url"] for row in texts} == {*pages}
 
 
-@pytest.mark.parametrize("name", ["out.json", "out.xml", "out-%(time)s.jl", "-:jl"])
+@pytest.mark.parametrize("name", ["out.json", "-:jl"])
 def test_feeds_that_cannot_go_on(tmp_path: Path, name: str) -> None:
     urls = tmp_path / "keys.txt"
     urls.write_text("http://127.0.0.1:9/\n")
@@ -260,16 +247,14 @@ def test_another_list_or_other_options(tmp_path: Path, serve: Callable[..., Fixt
     assert "Traceback" not in done.log
 
 
-@pytest.mark.parametrize("case", ["damaged", "a file", "a feed is gone", "in use"])
+@pytest.mark.parametrize("case", ["damaged", "a feed is gone", "in use"])
 def test_a_journal_that_cannot_be_used(
     tmp_path: Path, serve: Callable[..., FixtureServer], case: str
 ) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text(key_pages(server)[0])
     job = tmp_path / "job"
-    if case == "a file":
-        job.write_text("")
-    elif case == "damaged":
+    if case == "damaged":
         job.mkdir()
         (job / "tplspider.sqlite").write_bytes(random.Random(0).randbytes(5000))
     elif case == "a feed is gone":
@@ -305,30 +290,15 @@ def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> No
         assert len(server.pages_asked) == asked
 
 
-def test_the_exit_status_is_that_of_the_whole_list(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
-    urls = tmp_path / "keys.txt"
-    urls.write_text(f"{key_pages(serve('menu'))[0]}\nftp://x/\n")
-    for _ in range(2):
-        assert crawl_list(tmp_path, urls, settings={}).code == 1
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("many", [True, False])
 def test_feeds_are_valid_whenever_a_signal_comes(
-    tmp_path: Path,
-    serve: Callable[..., FixtureServer],
-    sent: signal.Signals,
-    many: bool,  # noqa: FBT001
+    tmp_path: Path, serve: Callable[..., FixtureServer]
 ) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text("\n".join(key_pages(server)))
-    keys = f"-aurls={urls}" if many else f"-aurl={key_pages(server)[0]}"
     feeds = [tmp_path / name for name in ("out.json", "out.csv", "out.xml")]
     given = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", keys),
+        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={urls}"),
         *(f"-asummary={tmp_path / 's.json'}", *(f"-O{path}" for path in feeds)),
         *(f"-s{name}={value}" for name, value in {**SETTINGS, "DOWNLOAD_DELAY": "0.1"}.items()),
         *("-sDOWNLOAD_TIMEOUT=3", "-sLOG_LEVEL=INFO"),
@@ -343,7 +313,7 @@ def test_feeds_are_valid_whenever_a_signal_comes(
                 if "Spider opened" in line:
                     break
             time.sleep(moment)
-            process.send_signal(sent)
+            process.send_signal(signal.SIGINT)
             log = process.stderr.read()
         assert "Traceback" not in log
         if not feeds[0].exists():  # before Scrapy was ready
@@ -355,6 +325,4 @@ def test_feeds_are_valid_whenever_a_signal_comes(
         assert len(counts) == 1, log
         summaries = read(tmp_path / "s.json")
         assert sum(row["cs_size"] for row in summaries) == counts.pop()
-        if not many:
-            assert len(summaries) == 1
     assert seen

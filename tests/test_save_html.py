@@ -6,8 +6,6 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.support.browser_profile import KEY as SCRIPT_KEY
 from tests.support.browser_profile import PROFILE, needs_chromium
 from tests.support.crawls import Crawl, FixtureServer, run_scrapy
@@ -16,8 +14,6 @@ from tests.support.template_site import pages_of, routes_of
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from tplspider.demo.server import Handler
 
 
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
@@ -39,7 +35,7 @@ def test_the_bytes_that_the_server_sent(
         200, packed, Content_Type="text/html", Content_Encoding="gzip"
     )
     folder = tmp_path / "new" / "html"
-    for in_flight in ("1", "4"):
+    for in_flight in ("1", "4"):  # the second replaces the pages of the first
         server = serve("menu", routes)
         done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": in_flight}, n=2, save_html=folder)
         assert done.code == 0
@@ -69,53 +65,12 @@ def test_the_bytes_that_the_server_sent(
         assert "tplspider/template_share" not in done.stats
 
 
-@pytest.mark.quick
-def test_nothing_came(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    done = crawl(serve("menu").url + "/missing.html", save_html=tmp_path / "html")
-    assert done.code == 0
-    assert manifest_of(tmp_path / "html") == []
-    assert done.summary["key_outcome"] == "http-404"
-
-
-def test_what_comes_between_is_left_alone(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    folder = tmp_path / "html"
-    pages = pages_of()
-
-    def meddle(request: Handler) -> None:
-        folder.mkdir(exist_ok=True)
-        (folder / "manifest.json").write_text("mine")
-        request.answer(200, pages["a"], Content_Type="text/html")
-
-    routes = {**routes_of(pages), "/a": meddle}
-    done = crawl(serve("menu", routes).url + "/", save_html=folder, texts=tmp_path / "t.json")
-    (line,) = [line for line in done.log.splitlines() if "] ERROR: " in line]
-    assert str(folder) in line
-    assert done.code == 1
-    assert "Traceback" not in done.log
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {"manifest.json": "mine"}
-    # The other outputs are there.
-    assert len(json.loads((tmp_path / "t.json").read_bytes())) == 1
-    assert done.summary["complete"]
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_a_folder_of_others_is_refused(
-    serve: Callable[..., FixtureServer],
-    tmp_path: Path,
-    many: bool,  # noqa: FBT001
-) -> None:
+def test_a_folder_of_others_is_refused(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server, folder = serve("menu"), tmp_path / "html"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
-    (tmp_path / "keys.txt").write_text(server.url)
-    keys = f"-aurls={tmp_path / 'keys.txt'}" if many else f"-aurl={server.url}"
-    done = run_scrapy(
-        "crawl", "template_candidates", keys, f"-asave_html={folder}", folder=tmp_path
-    )
+    given = (f"-aurl={server.url}", f"-asave_html={folder}")
+    done = run_scrapy("crawl", "template_candidates", *given, folder=tmp_path)
     assert done.code == 2
     assert "mine.txt" in done.log
     assert server.log == []

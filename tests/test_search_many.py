@@ -119,24 +119,6 @@ def test_what_is_wrong_is_said_at_once(
     assert words in str(told.value)
 
 
-def test_answers_come_as_searches_end(run: Run, serve: Serve) -> None:
-    """One that never ends by itself keeps no other back, and can be ended."""
-    body = """
-    found = tplspider.search_many([given + "/hanging", given + "/"], SETTINGS)
-    async for answer in found:
-        show([answer.summary.line, answer.summary.key_outcome, answer.summary.reason])
-        if answer.summary.line == 2:
-            (name,) = found.under_way
-            is_it = found.under_way[name] == given + "/hanging"
-            show([is_it, found.cancel("x"), found.cancel(name)])
-    """
-    assert run(body, site(serve, "hanging").url).printed == [
-        [2, "ok", "complete_subdigraph"],
-        [True, False, True],
-        [1, "not-loaded", "cancelled"],
-    ]
-
-
 def test_a_search_that_is_cancelled_gives_what_it_has(run: Run, serve: Serve) -> None:
     body = """
     found = tplspider.search_many([{"url": given + "/", "id": 5}], SETTINGS)
@@ -313,27 +295,6 @@ def test_several_at_once_and_one_after_the_other(run: Run, serve: Serve) -> None
     assert not any(left.values())
 
 
-def test_event_loops_come_and_go(serve: Serve, tmp_path: Path) -> None:
-    """One after the other, and one in another thread."""
-    body = """
-    from threading import Thread
-    async def lines(path):
-        found = tplspider.search_many([given + path], SETTINGS)
-        return [answer.summary.key_outcome async for answer in found]
-    def search(path):
-        show(asyncio.run(lines(path)))
-    for path in "/", "/a":
-        thread = Thread(target=search, args=(path,))
-        thread.start()
-        while thread.is_alive():
-            await asyncio.sleep(0.1)
-    show(await lines("/b"))
-    """
-    done = run_program(body, tmp_path, reactor=False, given=site(serve).url)
-    assert done.printed == [["ok"]] * 3, done.log
-    assert (done.code, done.log) == (0, "")
-
-
 def test_private_addresses(run: Run, serve: Serve) -> None:
     """They are refused before anything is requested, by a look-up if it is a name."""
     body = """
@@ -345,21 +306,6 @@ def test_private_addresses(run: Run, serve: Serve) -> None:
     server = site(serve)
     assert run(body, server.url).printed == ["private-address"] * 2
     assert server.log == []
-
-
-def test_settings_of_scrapy(run: Run, serve: Serve, tmp_path: Path) -> None:
-    """They count more than the default profile, and what they write is written."""
-    body = """
-    from scrapy.settings import Settings
-    url, feed = given
-    settings = Settings({**SETTINGS, "FEEDS": {feed: {"format": "jl"}}, "ROBOTSTXT_OBEY": False})
-    async for answer in tplspider.search_many([url + "/"], settings):
-        show(answer.summary.complete)
-    """
-    server, feed = site(serve), tmp_path / "out.jl"
-    assert run(body, [server.url, str(feed)]).printed == [True]
-    assert "/robots.txt" not in server.log
-    assert len(feed.read_text().splitlines()) == 3
 
 
 def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:

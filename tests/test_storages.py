@@ -6,8 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from tests.support.crawls import SITES, run_scrapy
-from tplspider.sources.saved_folder import LINK, SPECIAL, UNREADABLE, SavedFolder
+from tplspider.sources.saved_folder import LINK, SPECIAL, SavedFolder
 from tplspider.web.page import NoPage, WebPage
 
 if TYPE_CHECKING:
@@ -31,45 +30,15 @@ def test_every_file_of_a_folder_is_there_once(tmp_path: Path) -> None:
     (folder / "link").symlink_to("/etc/passwd")
     (folder / "links").symlink_to("/etc")
     os.mkfifo(folder / "pipe")
-    with SavedFolder(folder) as pages:
-        assert [*pages.sites()] == ["", "a.example", "k.example", "site"]
-        found = {page.path.decode(): page for page in pages.pages()}
-        assert len(found) == pages.count_pages() == 8
-        faults = {name: page.read() for name, page in found.items() if page.fault}
-        assert faults == {"link": NoPage(LINK), "links": NoPage(LINK), "pipe": NoPage(SPECIAL)}
-        assert found["saved/key.html"].url == "http://k.example/"
-        page = pages.load("http://www.a.example/")
-        assert isinstance(page, WebPage)
-        assert page.text == "<html>a"
-        assert pages.is_absent("http://www.a.example/none")
-    with SavedFolder(folder / "saved", "https://b.example/x") as pages:
-        assert {page.url for page in pages.pages()} == {"http://k.example/", ""}
-
-
-def test_a_folder_that_becomes_a_link_is_not_opened(tmp_path: Path) -> None:
-    folder = save(tmp_path / "site", inner__a_html="<html>a")
-    secret = save(tmp_path / "secret", a_html="<html>secret")
-    with SavedFolder(folder) as pages:
-        (page,) = pages.pages()
-        (folder / "inner").rename(tmp_path / "away")
-        (folder / "inner").symlink_to(secret)
-        found = page.read()
-        assert isinstance(found, NoPage)
-        assert found.reason in (LINK, UNREADABLE)
-
-
-def test_a_crawl_whose_pages_are_files(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    done = run_scrapy(
-        *("crawl", "template_candidates", "-aurl=http://menu/docs/guide/one.html", f"-O{out}"),
-        folder=tmp_path,
-        settings={
-            "HTTPCACHE_ENABLED": "1",
-            "HTTPCACHE_IGNORE_MISSING": "1",
-            "HTTPCACHE_STORAGE": "tplspider.storages.FolderStorage",
-            "TPLSPIDER_FOLDER": str(SITES / "menu"),
-            "ROBOTSTXT_OBEY": "0",
-        },
-    )
-    assert done.code == 0, done.log
-    assert len(json.loads(out.read_text())) == 3
+    pages = SavedFolder(folder)
+    found = {page.path.decode(): page for page in pages.pages()}
+    assert len(found) == pages.count_pages() == 8
+    assert {page.site for page in pages.pages()} == {"", "a.example", "k.example", "site"}
+    faults = {name: page.read() for name, page in found.items() if page.fault}
+    assert faults == {"link": NoPage(LINK), "links": NoPage(LINK), "pipe": NoPage(SPECIAL)}
+    assert found["saved/key.html"].url == "http://k.example/"
+    page = found["www.a.example/index.html"].read()
+    assert isinstance(page, WebPage)
+    assert (page.url, page.text) == ("http://www.a.example/", "<html>a")
+    other = SavedFolder(folder / "saved", "https://b.example/x")
+    assert {page.url for page in other.pages()} == {"http://k.example/", ""}

@@ -67,7 +67,7 @@ def test_other_ways_to_print(serve: Callable[..., FixtureServer], tmp_path: Path
     server = serve("menu", routes_of(pages_of()))
     save_pool(tmp_path / "pools", server.url)
     report = tmp_path / "report.html"
-    arguments = ("--pool", str(tmp_path / "pools"), "--html", "--all", "--report", str(report))
+    arguments = ("--pool", str(tmp_path / "pools"), "--html", "--report", str(report))
     done = text(tmp_path, f"{server.url}/", *arguments, TPLSPIDER_FAIL="incomplete")
     assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
     assert server.pages_asked == ["/"]
@@ -135,7 +135,7 @@ def test_each_page_by_the_pool_of_its_own_site(
     listed = tmp_path / "list.txt"
     listed.write_text("\n".join(pages))
     done = text(tmp_path, "-i", str(listed), "--pool", str(pools))
-    rows_by_url = {row["requested_url"]: row for row in map(json.loads, done.stdout.splitlines())}
+    rows_by_url = {row["url"]: row for row in map(json.loads, done.stdout.splitlines())}
     texts = {url: row["main_text"] for url, row in rows_by_url.items()}
     assert texts == dict(zip(pages, (CONTENT[name] for name in ("", "a", "b", "")), strict=True))
     assert sorted(ours.pages_asked) == ["/", "/a", "/moved"]

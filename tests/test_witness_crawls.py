@@ -91,24 +91,6 @@ def test_a_page_of_the_kind_is_loaded_last(
     assert manifest[-1]["url"] == url
 
 
-def test_without_it_nothing_else_changes(
-    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
-) -> None:
-    with_it, server, _ = run()
-    rows = with_it.candidates
-    without, other, template = run(witness=0)
-    assert SIBLING not in other.pages_asked
-    assert (without.summary["witnesses"], without.summary["witness_loads"]) == ([], 0)
-    assert template["evidence"] == 3
-
-    def plain(row: dict[str, Any], site: str) -> dict[str, Any]:
-        return json.loads(json.dumps({**row, "search_id": ""}).replace(site, ""))  # type: ignore[no-any-return]
-
-    assert [plain(row, server.url) for row in rows] == [
-        plain(row, other.url) for row in without.candidates
-    ]
-
-
 def to(target: str) -> Callable[[Handler], object]:
     return lambda request: request.answer(302, Location=target)
 
@@ -116,10 +98,7 @@ def to(target: str) -> Callable[[Handler], object]:
 @pytest.mark.parametrize(
     ("routes", "outcome", "reason"),
     [
-        ({SIBLING: lambda request: request.answer(404)}, "none", "http-404"),
-        ({SIBLING: to("http://other.example.org/")}, "none", "offsite-redirect"),
         ({SIBLING: to("/news/2019/one.html")}, "duplicate", "duplicate-of URL/news/2019/one.html"),
-        ({SIBLING: to(KEY)}, "duplicate", "key-page"),
         ({"/robots.txt": robots}, "none", "robots"),
     ],
 )
@@ -135,13 +114,6 @@ def test_one_that_fails_costs_one_load(
     assert (done.summary["loads"], done.summary["witness_loads"]) == (4, 1)
     assert done.finish_reason == "complete_subdigraph"
     assert template["evidence"] == 3
-
-
-def test_it_is_within_the_budget(run: Callable[..., tuple[Crawl, FixtureServer, Any]]) -> None:
-    done, server, _ = run(max_loads=4)
-    assert done.summary["complete"]
-    assert done.summary["witnesses"] == []
-    assert SIBLING not in server.pages_asked
 
 
 def test_time_is_up_while_it_is_loaded(
@@ -169,18 +141,9 @@ def test_templates_are_the_same_at_every_number_in_flight(
 ) -> None:
     server = serve("alone", ROUTES)
     found = set()
-    for in_flight in ("1", "4", "8"):
+    for in_flight in ("1", "8"):
         file = tmp_path / f"t{in_flight}.json"
         crawl(server.url + KEY, {"TPLSPIDER_IN_FLIGHT": in_flight}, texts=file)
         found.add(file.read_bytes())
     assert len(found) == 1
     assert b"on-herons" in found.pop()
-
-
-def test_none_without_a_template(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("alone", ROUTES)
-    done = crawl(server.url + KEY)
-    assert SIBLING not in server.pages_asked
-    assert done.summary["witness_loads"] == 0

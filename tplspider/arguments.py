@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
 EXTRACTOR = "tplspider.template.extract.extract_template"
-# Settings that storages read.
-OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX", "FOLDER", "FOLDER_URL")
+# Settings that the storage reads.
+OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX")
 # What the fields of items may be filled with: the rest belongs to a search, or to its report.
 _OF_SEARCHES = ("key_url", "key_html", "method", "search_id", "requested_url")
 FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in _OF_SEARCHES]

@@ -20,7 +20,7 @@ from scrapy.exporters import (
 )
 from scrapy.extensions.feedexport import FileFeedStorage, StdoutFeedStorage
 
-from tplspider.items import OURS, CandidateSearch, TextRow
+from tplspider.items import CandidateSearch
 from tplspider.tracker import count_lost
 from tplspider.web.text import safe_cell
 
@@ -43,11 +43,6 @@ class FeedFile(io.FileIO):
     """
 
     in_turns = True  # whether all that follows the last commit is of one search
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether all that was written was taken back."""
-        return self.mode == "rb+" and not self.tell()
 
     def __init__(self, file: str | int, mode: str, crawler: Crawler, label: str) -> None:
         super().__init__(file, mode)
@@ -119,12 +114,16 @@ class _Exporter:
 
     def export_item(self, item: Any) -> None:
         try:
-            super().export_item(item)  # type: ignore[misc]  # likewise
+            super().export_item(self.as_row(item))  # type: ignore[misc]  # likewise
         except Exception as error:
-            if not isinstance(self._file, FeedFile) or not isinstance(item, OURS):
+            if not isinstance(self._file, FeedFile):
                 raise
             logger.error("A row cannot be written: %s", error)  # noqa: TRY400 - it says it all
             count_lost(self._file.crawler, item.search_id)
+
+    def as_row(self, item: Any) -> Any:
+        """The item as the format can hold it."""
+        return item
 
 
 class FeedJsonExporter(_Exporter, JsonItemExporter):
@@ -136,66 +135,38 @@ class FeedJsonLinesExporter(_Exporter, JsonLinesItemExporter):
 
 
 class FeedCsvExporter(_Exporter, CsvItemExporter):
-    """Scrapy's CSV exporter, for items of ours, whose texts come from the web and may hold lists.
+    """Scrapy's CSV exporter, for texts from the web.
 
-    Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON; a
-    feed without items has its header line; one that goes on has it already.
+    Cells that a spreadsheet would take for a formula start with an apostrophe; lists are JSON. The
+    header is written at once, so that a feed without items has it; one that goes on has it already.
     """
 
-    def __init__(self, file: Any, **kwargs: Any) -> None:
-        super().__init__(file, **kwargs)
-        self._is_ours = False
-        self._is_empty = True
-        if isinstance(file, FeedFile) and file.mode == "rb+" and file.tell():
-            self.include_headers_line = self._is_empty = False
+    def start_exporting(self) -> None:
+        super().start_exporting()
+        if columns := self.fields_to_export:
+            self.include_headers_line = False
+            is_new = not isinstance(self._file, FeedFile) or not self._file.tell()
+            if is_new or self._file.mode != "rb+":
+                names = columns.values() if isinstance(columns, dict) else columns
+                self.csv_writer.writerow(list(names))
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
-        if self._is_ours and isinstance(value, (list, dict)):
+        if isinstance(value, (list, dict)):
             return json.dumps(value, ensure_ascii=False)
         value = super().serialize_field(field, name, value)
-        return safe_cell(value) if self._is_ours and isinstance(value, str) else value
-
-    def export_item(self, item: Any) -> None:
-        self._is_ours = isinstance(item, OURS)
-        if not self._is_empty and isinstance(self._file, FeedFile) and self._file.is_cut:
-            self._write_header()
-        self._is_empty = False
-        super().export_item(item)
-
-    def finish_exporting(self) -> None:
-        is_cut = isinstance(self._file, FeedFile) and self._file.is_cut
-        if (self._is_empty and self.include_headers_line) or is_cut:
-            self._write_header()
-        super().finish_exporting()
-
-    def _write_header(self) -> None:
-        if columns := self.fields_to_export:
-            names = columns.values() if isinstance(columns, dict) else columns
-            self.csv_writer.writerow(list(names))
+        return safe_cell(value) if isinstance(value, str) else value
 
 
 class FeedXmlExporter(_Exporter, XmlItemExporter):
-    """Scrapy's XML exporter, for items of ours, which may have columns of the user's.
-
-    A field without a value is empty, not the word "None"; a column becomes a name of XML.
-    """
-
-    is_ours = False
+    """Scrapy's XML exporter: None is an empty element, and columns of the user's become names."""
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
-        if self.is_ours and value is None:
-            return ""
-        return super().serialize_field(field, name, value)
+        return "" if value is None else super().serialize_field(field, name, value)
 
-    def export_item(self, item: Any) -> None:
-        self.is_ours = isinstance(item, OURS)
-        if isinstance(item, TextRow):
-            named = TextRow(_xml_names(item))
-            named.search_id = item.search_id
-            item = named
-        elif isinstance(item, CandidateSearch):
-            item = replace(item, input=_xml_names(item.input))
-        super().export_item(item)
+    def as_row(self, item: Any) -> Any:
+        if isinstance(item, CandidateSearch):
+            return replace(item, input=_xml_names(item.input))
+        return _xml_names(item)
 
 
 def _xml_names(value: Any) -> Any:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from tplspider.arguments import (
     OPTIONS,
@@ -123,18 +123,17 @@ class KeyList:
         self.format = "txt"  # or csv, tsv, jl
         self.header = ""  # of CSV, as it stands there
         self._before = 0  # blank lines at the top
+        self._file: IO[str] | None = None
         try:
             self._file = _open(self.path)
-        except (OSError, ValueError) as error:
-            raise ValueError(getattr(error, "strerror", None) or str(error)) from None
-        try:
             self._rows = self._start(name, column)
         except (OSError, EOFError, ValueError) as error:
-            self._file.close()
+            self.close()
             raise ValueError(getattr(error, "strerror", None) or str(error)) from None
 
     def _start(self, name: str, column: str) -> Iterator[KeyLine]:
         """Read the first line, which tells the format."""
+        assert self._file
         first = ""
         for first in self._file:
             if first.strip():
@@ -162,16 +161,18 @@ class KeyList:
         return self._text()
 
     def __iter__(self) -> Iterator[KeyLine]:
-        with self._file:
+        try:
             yield from self._rows
+        finally:
+            self.close()
 
     def count(self) -> int:
         """How many lines there are, by reading a file to its end."""
-        with self._file:
-            return sum(1 for _ in self._rows)
+        return sum(1 for _ in self)
 
     def close(self) -> None:
-        self._file.close()
+        if self._file:
+            self._file.close()
 
     def _delimiter(self, header: str) -> str:
         """What stands between the cells of a header that names the column; '' for none."""
@@ -185,16 +186,17 @@ class KeyList:
 
     def _json_lines(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
-            if line.strip():
-                try:
-                    row = json.loads(line, parse_constant=_no_constant)
-                except (ValueError, RecursionError) as error:
-                    yield KeyLine(number, fault=f"not JSON: {error}", text=line)
-                    continue
-                if isinstance(row, dict):
-                    yield self._checked(number, row, line.rstrip("\r\n"), line)
-                else:
-                    yield KeyLine(number, fault="not a JSON object", text=line)
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                yield KeyLine(number, fault=f"not JSON: {error}", text=line)
+                continue
+            if isinstance(row, dict):
+                yield self._checked(number, row, line.rstrip("\r\n"), line)
+            else:
+                yield KeyLine(number, fault="not a JSON object", text=line)
 
     def _csv(self, delimiter: str) -> Iterator[KeyLine]:
         read: list[str] = []  # of the record at hand
@@ -208,8 +210,6 @@ class KeyList:
             )
         if twice := next((name for name in names if name and names.count(name) > 1), ""):
             raise ValueError(f"two columns are called {twice!r}")
-        if not all(map(_is_utf8, names)):
-            raise ValueError("the header is not UTF-8")
         self.columns = list(filter(None, names))
         return self._records(reader, names, read)
 
@@ -226,17 +226,18 @@ class KeyList:
                 continue
             if not any(cells):
                 continue
-            row = {name: cell for name, cell in zip(names, cells, strict=False) if name}
+            row = dict.fromkeys(self.columns, "")
+            row |= {name: cell for name, cell in zip(names, cells, strict=False) if name}
+            line = self._checked(number, row, "\x1f".join(cells), "".join(read))
             if len(cells) != len(names):
                 fault = f"{len(cells)} cells, and the header has {len(names)}"
-                row = dict.fromkeys(filter(None, names), "") | row
-                text = "".join(read)
-                yield replace(key_line(number, row, self.column, text=text), fault=fault)
-                continue
-            yield self._checked(number, row, "\x1f".join(cells), "".join(read))
+                line = replace(line, fault=line.fault or fault)
+            yield line
 
     def _checked(self, number: int, row: Mapping[str, Any], marked: str, text: str) -> KeyLine:
-        if not _is_utf8(marked):
+        try:
+            marked.encode()
+        except UnicodeEncodeError:
             return KeyLine(number, fault="not UTF-8", text=text)
         return key_line(number, row, self.column, marked, text)
 
@@ -248,10 +249,6 @@ def noting(lines: Iterable[str], read: list[str]) -> Iterator[str]:
         yield line
 
 
-def _is_utf8(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
-
-
 def _open(path: Path | None) -> IO[str]:
     # Bytes that are not UTF-8 are a fault of their line, not of the list.
     how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
@@ -261,10 +258,6 @@ def _open(path: Path | None) -> IO[str]:
     if path.name.lower().endswith(".gz"):
         return cast("IO[str]", gzip.open(path, "rt", **how))
     return cast("IO[str]", path.open(**how))
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 async def in_background(open_list: Callable[[], Iterable[KeyLine]]) -> AsyncIterator[KeyLine]:

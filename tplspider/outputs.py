@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.saved_pages import check_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
 
@@ -59,14 +58,16 @@ def plan_outputs(
 ) -> Outputs:
     """Work out all outputs; ValueError if one cannot be written."""
     feeds: dict[str, dict[str, Any]] = {}
-    try:
-        codecs.lookup(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
-    except LookupError:
-        raise ValueError("FEED_EXPORT_ENCODING: there is no such encoding") from None
     taken = {Path(arguments.urls).absolute(): "the list of key pages"} if arguments.urls else {}
+    chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or None
+    asked = [
+        (label, uri, {"fields": chosen, **options})
+        for label, uri, options in feeds_of_settings(settings, TemplateCandidate)
+    ]
+    can_go_on = bool(settings.get("JOBDIR"))
     for label, uri, options in (
-        *feeds_of_settings(settings, TemplateCandidate),
-        *_feeds_of_arguments(arguments, config, job, resumable=bool(settings.get("JOBDIR"))),
+        *asked,
+        *_feeds_of_arguments(arguments, config, job, resumable=can_go_on),
     ):
         path = local_path(uri)
         if uri in feeds or (path in taken and path):
@@ -75,20 +76,21 @@ def plan_outputs(
         if path:
             taken[path] = "another feed"
             try_to_open(label, path)
-        if settings.get("JOBDIR"):
+        if can_go_on:
             _check_resumable(label, uri, options)
-        feeds[uri] = _with_fields(options, settings)
+        feeds[uri] = _with_columns(options)
     save_html = argument_path("save_html", arguments.save_html, config)
     report = argument_path("report", arguments.report, config)
     warc = argument_path("warc", arguments.warc, config)
+    many = not arguments.url
     if save_html:
-        many = not arguments.url or bool(settings.get("JOBDIR"))
-        _labelled("save_html", partial(check_folder, save_html, many=many))
+        with _labelled("save_html"):
+            check_folder(save_html, many=many or can_go_on)
     if report:
         from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
 
-        many = not arguments.url
-        _labelled("report", partial(ReportWriter.check, arguments.report, report, many=many))
+        with _labelled("report"):
+            ReportWriter.check(arguments.report, report, many=many)
     if warc:
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")
@@ -169,20 +171,12 @@ def _own_feed(item_class: type, name: str) -> dict[str, Any]:
     }
 
 
-def _with_fields(options: dict[str, Any], settings: BaseSettings) -> dict[str, Any]:
-    """Give a feed its columns, the same also when there is nothing to write.
-
-    FEED_EXPORT_FIELDS is for all feeds: each takes from it what its items have.
-    """
+def _with_columns(options: dict[str, Any]) -> dict[str, Any]:
+    """Give a feed the columns of its items, so that it has them without an item, too."""
     classes = [load_object(path) for path in options.get("item_classes", ())]
     if options.get("fields") or len(classes) != 1 or not is_dataclass(classes[0]):
         return options
-    names = [each.name for each in fields(classes[0])]
-    chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or ()
-    wanted: Any = [name for name in chosen if name in names]
-    if isinstance(chosen, dict):
-        wanted = {name: chosen[name] for name in wanted}
-    return {**options, "fields": wanted or names}
+    return {**options, "fields": [each.name for each in fields(classes[0])]}
 
 
 def local_path(uri: str) -> Path | None:
@@ -193,9 +187,10 @@ def local_path(uri: str) -> Path | None:
     return Path(file_uri_to_path(uri) if scheme else uri).absolute()
 
 
-def _labelled(label: str, check: Callable[[], None]) -> None:
+@contextmanager
+def _labelled(label: str) -> Iterator[None]:
     try:
-        check()
+        yield
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
 

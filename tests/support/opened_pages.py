@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.support.browser_profile import CHROMIUM
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page
+
+
+PHONE = {"width": 360, "height": 640}
+SCREEN = {"width": 1200, "height": 800}
+# Whatever listens to anything is told that it happened; links are followed if they are scripts.
+PROVOKE = r"""() => {
+    for (const element of document.querySelectorAll("*"))
+        for (const kind of ["mouseover", "pointerenter", "focus", "load", "error", "toggle"])
+            element.dispatchEvent(new Event(kind));
+    for (const link of document.querySelectorAll("a"))
+        if (!/^(https?:|#|\w+[.]html$)/.test(link.getAttribute("href")))
+            link.dispatchEvent(new MouseEvent("click"));
+}"""
 
 
 @dataclass
@@ -79,3 +93,14 @@ def watched(context: BrowserContext) -> Iterator[Opened]:
     page.on("popup", lambda popup: found.ran.append(popup.url))
     page.on("download", lambda download: found.ran.append(download.url))
     yield found
+
+
+def violations(found: Opened, *rules: str) -> list[str]:
+    """What axe has to say about a page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"runOnly": {"type": "rule", "values": rules}} if rules else None
+    return [
+        f"{rule['id']}: {node['html'][:200]}: {node['failureSummary']}"
+        for rule in axe.run(found.page, options=options).response["violations"]
+        for node in rule["nodes"]
+    ]

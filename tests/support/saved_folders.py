@@ -37,12 +37,10 @@ def save_site(folder: Path, count: int = 6) -> Path:
 
 def saved_files(folder: Path, base_url: str = "") -> dict[str, SavedFile]:
     """The files of a folder, by their paths and in their order."""
-    with SavedFolder(folder, base_url) as opened:
-        return {os.fsdecode(each.path): each for each in opened.files()}
+    return {os.fsdecode(each.path): each for each in SavedFolder(folder, base_url).pages()}
 
 
 def texts(folder: Path) -> dict[str, str]:
     """The text of each page of a folder."""
-    with SavedFolder(folder) as opened:
-        pages = {os.fsdecode(each.path): each.read() for each in opened.files()}
+    pages = {path: each.read() for path, each in saved_files(folder).items()}
     return {path: page.text for path, page in pages.items() if isinstance(page, WebPage)}

@@ -115,8 +115,11 @@ def exit_status(crawler: Crawler) -> int:
     return 0
 
 
-def print_text(text: str) -> OSError | None:
-    """Print what a terminal of any encoding can show; gives what keeps it from being printed."""
+def print_text(text: str) -> bool:
+    """Print what a terminal of any encoding can show; whether that could be done.
+
+    A reader that has gone, as in ``| head``, has read enough.
+    """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -124,5 +127,8 @@ def print_text(text: str) -> OSError | None:
     except OSError as error:
         # Python would flush once more at its end, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return error
-    return None
+        if isinstance(error, BrokenPipeError):
+            return True
+        print(f"scrapy: error: standard output: {error}", file=sys.stderr)
+        return False
+    return True

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import webbrowser
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from tplspider.items import PageTemplate
     from tplspider.results import SearchAnswer
 
 _REPORT = "demo-report.html"
-_SHOWN_LINES = 8  # of the content
+_SHOWN_LINES = 8  # of the text
+_LINK_ROW = "  {:<4}  {:<32}  {:<46}  {}"
+_PAGE_ROW = "  {:<32}  {:<46}  {}"
 
 
 class Command(ScrapyCommand):
-    """Serves the site on loopback, crawls it, and prints the answer as a table.
-
-    It shows what our own project does, in whatever project it is run.
-    """
-
-    default_settings: ClassVar[dict[str, Any]] = {
-        "LOG_LEVEL": "WARNING",
-        "DOWNLOAD_DELAY": 0,
-        "HTTPPROXY_ENABLED": False,
-        "TPLSPIDER_TEXTS": True,
-    }
+    """Serves the site on loopback, crawls it, and prints the answer as a table."""
 
     def syntax(self) -> str:
         return "[options]"
@@ -43,22 +31,23 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", default="3", help="size of the CS (default 3)")
         parser.add_argument(
-            "--report", metavar="FILE", help=f"where to write the report (default {_REPORT})"
+            "--report",
+            metavar="FILE",
+            default=_REPORT,
+            help=f"where to write the report (default {_REPORT})",
         )
-        parser.add_argument("--open", action="store_true", help="show the report in a browser")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import leave_project
+        from tplspider.profiles import answer_by_command
 
-        super().process_options(args, opts)
         assert self.settings is not None
         self._knows_spider = "tplspider.spiders" in self.settings.getlist("SPIDER_MODULES")
-        leave_project(self.settings)
-        # Above the project's settings, below what -s says on the command line.
-        for name, value in self.default_settings.items():
+        answer_by_command(self.settings)
+        for name, value in {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False}.items():
             self.settings.set(name, value, priority=30)
+        super().process_options(args, opts)
+        self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider import signals
@@ -73,9 +62,8 @@ class Command(ScrapyCommand):
         if args:
             refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
         answers: list[SearchAnswer] = []
-        report = opts.report or _report_file()
         with SiteServer() as server:
-            arguments = {"url": server.url + KEY_PAGE, "n": opts.n, "report": report}
+            arguments = {"url": server.url + KEY_PAGE, "report": opts.report}
             check(TemplateCandidatesSpider, "demo", arguments, self.settings)
             crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
 
@@ -86,26 +74,16 @@ class Command(ScrapyCommand):
             self.crawler_process.crawl(crawler, **arguments)
             self.crawler_process.start()
         self.exitcode = exit_status(crawler)
-        if not answers:
-            return
-        lines = [*_answer(answers[0], server.url), *_content(answers[0].template)]
-        lines += [f"A report to look at: {Path(report).absolute()}", ""]
-        lines += _advice(knows_spider=self._knows_spider)
-        if print_text("\n".join(lines)):
-            self.exitcode = LOST
-        if opts.open and not webbrowser.open(Path(report).absolute().as_uri()):
-            print("scrapy demo: there is no browser to show the report with", file=sys.stderr)
+        for answer in answers:
+            lines = [*_links(answer, server.url), *_text(answer)]
+            lines += [f"A report to look at: {Path(opts.report).absolute()}", ""]
+            lines += _advice(knows_spider=self._knows_spider)
+            if not print_text("\n".join(lines)):
+                self.exitcode = LOST
 
 
-def _report_file() -> str:
-    """A file in the current folder; elsewhere if nothing can be written there."""
-    from tempfile import mkdtemp
-
-    folder = "." if os.access(".", os.W_OK) else mkdtemp(prefix="tplspider-")
-    return str(Path(folder, _REPORT))
-
-
-def _answer(answer: SearchAnswer, site_url: str) -> Iterator[str]:
+def _links(answer: SearchAnswer, site_url: str) -> Iterator[str]:
+    """The links of the key page that were loaded, and the candidates among them."""
     from tplspider.search.answer import counted, mutually_linked
 
     def short(url: str) -> str:
@@ -115,36 +93,34 @@ def _answer(answer: SearchAnswer, site_url: str) -> Iterator[str]:
     yield f"A small website was served on {site_url}. This is the key page:"
     yield f"  {short(summary.key_url)}  ({summary.links} links to other pages of the site)\n"
     yield "The links that were loaded, in order of relevance:\n"
-    rows = [("rank", "link", "what came back", "candidate")]
+    yield _LINK_ROW.format("rank", "link", "what came back", "candidate")
     for row in summary.explored:
-        came = "page" if row["outcome"] == "page" else "no page"
+        came = row["outcome"].replace("none", "no page")
         if row["reason"]:
-            came = f"{row['outcome']}: {short(row['reason'])}".replace("none", "no page")
+            came += f": {short(row['reason'])}"
         elif row["url"] != row["link"]:
             came += f", redirected to {short(row['url'])}"
-        found = row["outcome"] == "page" and row["url"] in summary.candidates
-        rows.append((str(row["rank"]), short(row["link"]), came, "yes" if found else ""))
-    yield from _table(rows)
+        is_found = row["outcome"] == "page" and row["url"] in summary.candidates
+        shown = (row["rank"], short(row["link"]), came, "yes" if is_found else "")
+        yield _LINK_ROW.format(*shown).rstrip()
     loads = counted(summary.loads, "load")
     yield f"\n{mutually_linked(summary.cs_size)}, after {loads} ({summary.reason}):\n"
-    rows = [("page", "title", "link text", "similarity")]
-    rows += [
-        (short(c.url), c.title, c.anchor_text, f"{c.similarity:.2f}") for c in answer.candidates
-    ]
-    yield from _table(rows)
+    for found in answer.candidates:
+        yield _PAGE_ROW.format(short(found.url), found.title, f"similarity {found.similarity:.2f}")
     yield "\nThey very likely share the template of the key page."
 
 
-def _content(text: PageTemplate | None) -> Iterator[str]:
-    if text is None:
-        return
-    yield f"Compared with them, {text.template_share:.0%} of its elements are template. The rest:\n"
-    lines = text.main_text.splitlines()
-    for line in lines[:_SHOWN_LINES]:
-        yield from wrap(line, 96, initial_indent="  ", subsequent_indent="  ")
-    if len(lines) > _SHOWN_LINES:
-        yield f"  ... and {len(lines) - _SHOWN_LINES} more lines"
-    yield ""
+def _text(answer: SearchAnswer) -> Iterator[str]:
+    """The first lines of the key page's text."""
+    if text := answer.template:
+        share = f"{text.template_share:.0%}"
+        yield f"Compared with them, {share} of its elements are template. The rest:\n"
+        lines = text.main_text.splitlines()
+        for line in lines[:_SHOWN_LINES]:
+            yield from wrap(line, 96, initial_indent="  ", subsequent_indent="  ")
+        if len(lines) > _SHOWN_LINES:
+            yield f"  ... and {len(lines) - _SHOWN_LINES} more lines"
+        yield ""
 
 
 def _advice(*, knows_spider: bool) -> Iterator[str]:
@@ -153,10 +129,3 @@ def _advice(*, knows_spider: bool) -> Iterator[str]:
     if knows_spider:
         yield f"  scrapy crawl template_candidates -a url={page} -O out.json"
     yield f"  scrapy text {page}"
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in (rows[0], ["-" * width for width in widths], *rows[1:]):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  " + "  ".join(cells).rstrip()

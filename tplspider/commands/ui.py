@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
-from typing import NoReturn
+import logging
+import os
+from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.commands import ScrapyCommand
 
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.crawler import AsyncCrawlerProcess
+
 
 class Command(ScrapyCommand):
-    """Serves a page on loopback; a child process makes the searches. It needs no project.
+    """Serves a page on loopback, and makes the searches. It needs no project.
 
     In another project the searches go by its settings, but are not for its pipelines and feeds.
     """
@@ -38,7 +42,6 @@ class Command(ScrapyCommand):
         # In Scrapy it is a file for the profiler, of which this command has no use.
         add("--profile", dest="search_profile", metavar="NAME", help=f"how to crawl ({names})")
         add("--extension", metavar="DIR", help="write the button for browsers to a folder, and end")
-        add("--worker", metavar="DIR", help=argparse.SUPPRESS)
         parser.set_defaults(profile=None)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -51,11 +54,7 @@ class Command(ScrapyCommand):
             self.settings.set("TPLSPIDER_PROFILE", opts.search_profile, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy.utils.log import configure_logging
-
         from tplspider.commands.crawl import print_text
-        from tplspider.log_sanitizer import guard_log
-        from tplspider.plugins.ui.worker import check, prepare, run_worker
         from tplspider.profiles import profile_names
 
         assert self.settings is not None
@@ -66,15 +65,9 @@ class Command(ScrapyCommand):
         if opts.search_profile is not None and opts.search_profile not in profile_names():
             names = ", ".join(profile_names())
             self._refuse(f"--profile {opts.search_profile!r}: expected one of {names}")
-        prepare(self.settings)
-        if opts.worker:
-            run_worker(self.settings, Path(opts.worker))
-            return
-        configure_logging(self.settings)
-        guard_log()
         try:
             from tplspider.plugins.ui.button import give_extension
-            from tplspider.plugins.ui.server import run_ui
+            from tplspider.plugins.ui.server import prepare, run_ui
             from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
             self._refuse(f"{error.name} is not installed: pip install 'tplspider[ui]'")
@@ -82,26 +75,30 @@ class Command(ScrapyCommand):
             if opts.extension is not None:
                 print_text(give_extension(opts))
                 return
-            check(self.settings)
-            run_ui(opts, _worker_command(opts), print_text)
+            prepare(self.settings)
+            run_ui(opts, self._process(), print_text)
         except (ValueError, StoreError) as error:
             self._refuse(error)
         except OSError as error:
             self._refuse(f"{error.filename}: {error.strerror}" if error.filename else error)
+
+    def _process(self) -> AsyncCrawlerProcess:
+        from scrapy.crawler import AsyncCrawlerProcess
+        from scrapy.settings import SETTINGS_PRIORITIES
+
+        from tplspider.log_sanitizer import guard_log
+
+        assert self.settings is not None
+        os.environ["TQDM_DISABLE"] = "1"  # the progress bar is for crawls
+        process = AsyncCrawlerProcess(self.settings)
+        guard_log()
+        if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
+            # The page says why a page failed; Scrapy has a traceback for it.
+            logging.getLogger("scrapy").setLevel(logging.CRITICAL)
+        return process
 
     def _refuse(self, why: object) -> NoReturn:
         from tplspider.commands.crawl import refuse
 
         assert self.settings is not None
         refuse("ui", str(why), self.settings)
-
-
-def _worker_command(opts: argparse.Namespace) -> list[str]:
-    """The command that starts the child: scrapy, with the options that were given to the server."""
-    given = [f"--set={pair}" for pair in opts.set]
-    given += [f"--loglevel={opts.loglevel}"] if opts.loglevel else []
-    given += [f"--logfile={opts.logfile}"] if opts.logfile else []
-    given += ["--nolog"] if opts.nolog else []
-    given += [f"--profile={opts.search_profile}"] if opts.search_profile is not None else []
-    # -P: nothing in the current folder takes the place of a module; Scrapy itself adds a project's.
-    return [sys.executable, "-P", "-m", "scrapy", "ui", *given, "--worker"]

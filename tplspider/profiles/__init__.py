@@ -10,11 +10,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.project import inside_project
 
 if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
+    from scrapy.settings import BaseSettings, Settings
 
 # Above the project's settings (20), below those of a spider (30) and of the command line (40).
 PROFILE_PRIORITY = 25
@@ -68,12 +67,6 @@ def apply_profile(settings: BaseSettings) -> None:
             settings.set(key, {**known, **value} if known else value, PROFILE_PRIORITY)
 
 
-def apply_default_outside_projects(settings: Settings) -> None:
-    """Where there is no project, the default profile makes one."""
-    if not inside_project():
-        settings.setmodule(f"{__name__}.default", priority="project")
-
-
 def answer_by_command(settings: Settings) -> None:
     """Turn settings to what a command needs that shows the answers itself, in whatever project.
 
@@ -89,17 +82,8 @@ def keep_apart(settings: Settings) -> None:
     Where there is no project, the default profile makes one. It is called before Scrapy adds the
     feeds of the command line to those of the project.
     """
-    apply_default_outside_projects(settings)
+    if not inside_project():
+        settings.setmodule(f"{__name__}.default", priority="project")
     # Above the project's settings, below what -s says on the command line.
     if not is_own_project(settings):
         settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)
-
-
-def leave_project(settings: Settings) -> None:
-    """Put the default profile in the place of a project's settings, unless the project is ours."""
-    if not is_own_project(settings):
-        defaults = Settings()
-        for name in settings:
-            if settings.getpriority(name) == SETTINGS_PRIORITIES["project"]:
-                settings.set(name, defaults.get(name), priority="project")
-        settings.setmodule(f"{__name__}.default", priority="project")

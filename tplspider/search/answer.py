@@ -10,7 +10,7 @@ from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
 from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, REFUSED, SubdigraphSearch, Visit
 from tplspider.search.sort_links import HyperlinkDistances
 from tplspider.search.witness import witness_link
-from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint, top_level
+from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint
 from tplspider.web.page import BAD_RESPONSE, CONNECTION, DNS, NOT_ARCHIVED, ROBOTS, TIMEOUT, WebPage
 from tplspider.web.similarity import LOW_SIMILARITY, similarity
 
@@ -46,10 +46,6 @@ NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known 
 EMPTY_ANSWER = "the answer is empty"
 _HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
 _ROBOTS = "robots.txt of the site forbids this page"
-_TOO_DEEP = (
-    "the key page has elements inside elements, more than 2,000 deep: what follows was not read"
-)
-_DEEPEST = 2048  # levels of elements: libxml2's own bound
 _NOBODY_THERE = (CONNECTION, DNS, TIMEOUT, NOT_ARCHIVED)
 _WANTED = 3  # pages, of which each is confirmed by others
 
@@ -66,22 +62,13 @@ def outcome_hint(key_outcome: str, requested_url: str) -> str:
 
 
 def key_page_hint(
-    root: Element, page: WebPage, site: Site, links: int, *, longest: int, runs_scripts: bool
+    root: Element, page: WebPage, site: Site, links: int, *, runs_scripts: bool
 ) -> str:
     """What to tell of a key page with that many links; '' for most pages."""
     return joined(
-        "" if links else no_links_hint(root, page.url, site, page.encoding, longest=longest),
+        "" if links else no_links_hint(root, page.url, site, page.encoding),
         "" if runs_scripts else script_menu_hint(root, links),
-        _TOO_DEEP if _is_cut_short(root) else "",
     )
-
-
-def _is_cut_short(root: Element) -> bool:
-    """Whether the parser has stopped at its last element, which has too many above it."""
-    last, depth = top_level(root)[-1], 1
-    while len(last):
-        last, depth = last[-1], depth + 1
-    return depth >= _DEEPEST
 
 
 def key_page_fault_hint(page: WebPage, fault: str) -> str:
@@ -231,6 +218,7 @@ def summary(
     witness: Visit | None,
 ) -> CandidateSearch:
     """How a search went that had a key page with that many links."""
+    distances = HyperlinkDistances(search.key_page.identity)
     values = [similarity(search.key_page, visit.page) for visit in search.members if visit.page]
     return CandidateSearch(
         key_url=search.key_page.url,
@@ -242,7 +230,7 @@ def summary(
         loads=search.loads,
         links=links,
         candidates=[visit.url for visit in search.members],
-        explored=explored_links(search),
+        explored=[_explored_link(search, visit, distances) for visit in search.visits],
         bounded=search.bounded,
         wasted=search.wasted,
         hint=joined(hint, no_pages_hint(search), answer_hint(values, search.size, links)),
@@ -254,12 +242,6 @@ def summary(
         key_title=search.key_page.title[:LONGEST],
         not_archived=sum(visit.is_absent for visit in search.visits),
     )
-
-
-def explored_links(search: SubdigraphSearch) -> list[ExploredLink]:
-    """The links that were taken up, by rank, and what became of each."""
-    distances = HyperlinkDistances(search.key_page.identity)
-    return [_explored_link(search, visit, distances) for visit in search.visits]
 
 
 def _explored_link(

@@ -13,7 +13,6 @@ import sys
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import accumulate, compress, islice, repeat
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,6 @@ from tplspider.web.html import (
     Targets,
     is_stray,
     kept_nodes,
-    kept_tags,
     main_body,
 )
 
@@ -60,8 +58,8 @@ class Body:
             self.elements.pop()
 
 
-def read_body(root: Element, links: Sequence[Link] = ()) -> Body:
-    """The body of the page with this tree; its links, as far as they are known, save some time."""
+def read_body(root: Element) -> Body:
+    """The body of the page with this tree."""
     nodes = list(main_body(root).iter())
     tags = [node.tag for node in nodes]
     at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
@@ -70,15 +68,14 @@ def read_body(root: Element, links: Sequence[Link] = ()) -> Body:
     # Without anything between the body and its links there is no block to find.
     between = any(parents[anchor] > 0 for anchor in anchors)
     lengths = _lengths(nodes, parents) if between else [0] * len(nodes)
-    if not all(kept_tags({*tags})):
-        kept = kept_nodes(tags, parents)
+    kept = kept_nodes(tags, parents)
+    if not all(kept):
         nodes, tags = list(compress(nodes, kept)), list(compress(tags, kept))
         lengths = list(compress(lengths, kept))
         after = list(accumulate(kept))  # the number of a kept node, plus one
         parents = [-1, *[after[parent] - 1 for parent in list(compress(parents, kept))[1:]]]
         anchors = [number for number, tag in enumerate(tags) if tag in ("a", "area")]
-    if [nodes[anchor] for anchor in anchors] != [link.element for link in links]:
-        anchors = [anchor for anchor in anchors if nodes[anchor].get("href") is not None]
+    anchors = [anchor for anchor in anchors if nodes[anchor].get("href") is not None]
     return Body(nodes, tags, parents, anchors, lengths)
 
 
@@ -167,134 +164,41 @@ def _ends(parents: list[int]) -> list[int]:
 
 
 # Which link each anchor of the key page stands for: the one whose element has the same target.
-#
-# To resolve the addresses of a hundred thousand anchors takes long. But most of them are the
-# elements of links, and links without anything unusual in their identity have different targets, as
-# their identities are different. So only the others are resolved.
-
-_UNUSUAL = re.compile(r"[^A-Za-z0-9_~./?=&:\0-]")  # there is a NUL between two of them
-_LONG = 200  # characters: an address that is much longer may be a link as it is written
 
 
+@dataclass(slots=True)
 class LinkPlaces:
-    """The links that anchors stand for, and the anchors that are their elements, by position.
+    """The links that anchors stand for, and the anchors that are their elements, by position."""
 
-    Of links with the same target, it is that of the last; *in_order* are their positions.
+    elements: list[int]  # of each link, its anchor; -1: not in the body
+    links: list[int]  # of each anchor, its link; -1 if it has none
+    own: list[int]  # anchors that lead to the key page itself
+
+
+def find_places(
+    links: Sequence[Link], anchors: list[Element], targets: Targets, in_order: Sequence[int]
+) -> LinkPlaces:
+    """Find the link of each anchor. Of links with the same target, it is the last one *in_order*.
+
+    *in_order* are the positions of the links.
     """
-
-    def __init__(
-        self,
-        links: Sequence[Link],
-        anchors: list[Element],
-        targets: Targets,
-        in_order: Sequence[int],
-    ) -> None:
-        self._links = links
-        self._anchors = anchors
-        self._targets = targets
-        self._in_order = in_order
-        self.own: list[int] = []  # anchors that lead to the key page itself
-        self.elements = self._find_elements()  # of each link, its anchor; -1: not in the body
-        self.links = [-1] * (len(anchors) + 1)  # of each anchor, its link; -1 if it has none
-        for position, anchor in enumerate(self.elements):
-            self.links[anchor] = position
-        self.links.pop()
-        self.moved: set[int] = set()  # links for which not their elements alone stand
-        self._by_target: dict[str, int] = {}  # links that may have the target of another
-        self._last: dict[int, int] = {}  # of other links, that with the same target
-        self._settle_targets()
-        self._read_others()
-
-    def _find_elements(self) -> Sequence[int]:
-        elements = [link.element for link in self._links]
-        if elements == self._anchors:
-            return range(len(elements))
-        at = dict(zip(self._anchors, range(len(self._anchors)), strict=True))
-        return [at.get(element, -1) for element in elements]
-
-    def _unusual(self) -> Sequence[int]:
-        """The links whose target may be that of another link, or cannot be told from it."""
-        if not self._targets.is_plain:
-            return range(len(self._links))
-        identities = [link.identity for link in self._links]
-        if not _UNUSUAL.search("\0".join(identities)) and max(map(len, identities)) < _LONG:
-            return ()
-        return [
-            position
-            for position, identity in enumerate(identities)
-            if len(identity) >= _LONG or _UNUSUAL.search(identity)
-        ]
-
-    def _settle_targets(self) -> None:
-        """Give the anchors of links that have the same target to the last of them."""
-        unusual = {*self._unusual()}
-        if not unusual:
-            return
-        ranks = {position: rank for rank, position in enumerate(self._in_order)}
-        targets = {
-            position: self._targets.of(self._address(self.elements[position]))[1]
-            for position in self._in_order
-            if position in unusual and self.elements[position] >= 0
-        }
-        for position, target in targets.items():
-            self._by_target[target] = position
-        for target, position in self._by_target.items():
-            usual = self._find(target)
-            if usual is None or usual == position:
-                continue
-            if ranks[usual] > ranks[position]:
-                self._by_target[target] = usual
-            else:
-                self._last[usual] = position
-                self._move(self.elements[usual], position)
-        for position, target in targets.items():
-            self._move(self.elements[position], self._by_target[target])
-
-    def _move(self, anchor: int, link: int) -> None:
-        if self.links[anchor] != link:
-            self.moved |= {self.links[anchor], link} - {-1}
-            self.links[anchor] = link
-
-    def _read_others(self) -> None:
-        """Find the links of anchors that are not the elements of links."""
-        known: dict[str, tuple[int, bool]] = {}
-        for anchor in [anchor for anchor, link in enumerate(self.links) if link < 0]:
-            address = self._address(anchor)
-            if address not in known:
-                known[address] = self._read(address)
-            link, is_own = known[address]
-            self._move(anchor, link)
-            if is_own:
-                self.own.append(anchor)
-
-    def _read(self, address: str) -> tuple[int, bool]:
-        """The link that an address stands for, -1 for none; and whether it is the key page's."""
-        where, target = self._targets.of(address)
-        position = self._by_target.get(target)
-        if position is None:
-            position = self._find(target)
-        if position is not None:
-            return self._last.get(position, position), False
-        return -1, where.startswith("self?")
-
-    def _find(self, target: str) -> int | None:
-        """The link that has this target, by its identity."""
-        try:
-            resolved = self._targets.resolver.resolve(target)
-        except ValueError:
-            return None
-        position = self._positions.get(resolved[1]) if resolved else None
-        if position is None or self.elements[position] < 0:
-            return None
-        address = self._address(self.elements[position])
-        return position if self._targets.of(address)[1] == target else None
-
-    def _address(self, anchor: int) -> str:
-        return (self._anchors[anchor].get("href") or "").strip().partition("#")[0]
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {link.identity: position for position, link in enumerate(self._links)}
+    at = dict(zip(anchors, range(len(anchors)), strict=True))
+    elements = [at.get(link.element, -1) for link in links]
+    addresses = [(a.get("href") or "").strip().partition("#")[0] for a in anchors]
+    led = {address: targets.of(address) for address in {*addresses}}
+    by_target = {
+        led[addresses[elements[position]]][1]: position
+        for position in in_order
+        if elements[position] >= 0
+    }
+    link_of = {address: by_target.get(target, -1) for address, (_, target) in led.items()}
+    found = [link_of[address] for address in addresses]
+    own = [
+        anchor
+        for anchor, link in enumerate(found)
+        if link < 0 and led[addresses[anchor]][0].startswith("self?")
+    ]
+    return LinkPlaces(elements, found, own)
 
 
 # What the key page alone tells about each of its links: how much it looks like a menu's entry.
@@ -344,12 +248,12 @@ def menu_signs(
     """
     if not links:
         return []
-    body = body or read_body(links[0].element, links)
+    body = body or read_body(links[0].element)
     named = _named(body)
     blocks, kinds = blocks_of_anchors(body, _kinds(body, named))
     anchors = [body.elements[anchor] for anchor in body.anchors]
     targets = Targets(links[0].element, key_url)
-    places = LinkPlaces(links, anchors, targets, in_order or range(len(links)))
+    places = find_places(links, anchors, targets, in_order or range(len(links)))
     signs = _best_places(places, blocks, kinds)
     outside = [links[i] for i, anchor in enumerate(places.elements) if anchor < 0]
     marked = _marked(body, named, outside)
@@ -372,25 +276,29 @@ class _SharedSigns(dict[tuple[int, bool, int, int], MenuSigns]):
 
 def _best_places(places: LinkPlaces, blocks: list[int], kinds: list[int]) -> list[MenuSigns]:
     """Of each link, the signs of the place that looks most like a menu's."""
-    pairs = zip(blocks, places.links, strict=True)
-    distinct = set(pairs) if places.moved else pairs
-    entries = Counter([block for block, link in distinct if link >= 0])
-    own = [False] * len(blocks)
-    if places.own:
-        own_blocks = {blocks[anchor] for anchor in places.own}
-        own = [block in own_blocks for block in blocks]
+    entries = Counter(
+        block for block, link in {*zip(blocks, places.links, strict=True)} if link >= 0
+    )
+    own_blocks = {blocks[anchor] for anchor in places.own}
     shared = _SharedSigns()
-    keys = zip([entries[block] for block in blocks], own, kinds, repeat(1))
+    keys = zip(
+        [entries[block] for block in blocks],
+        [block in own_blocks for block in blocks],
+        kinds,
+        repeat(1),
+    )
     found = [shared[key] for key in keys]
-    found.append(MenuSigns())  # of a link that has no place
-    best = [found[anchor] for anchor in places.elements]
-    anchors_of: dict[int, list[int]] = {link: [] for link in places.moved}
-    for anchor, link in enumerate(places.links) if anchors_of else ():
-        if link in anchors_of:
-            anchors_of[link].append(anchor)
-    for link, anchors in anchors_of.items():
-        signs = max([found[anchor] for anchor in anchors], key=_likely, default=found[-1])
-        best[link] = replace(signs, places=max(len(anchors), 1))
+    best = [MenuSigns()] * len(places.elements)  # of a link that has no place
+    again: dict[int, list[MenuSigns]] = {}  # of links with several places
+    placed = bytearray(len(best))
+    for link, signs in zip(places.links, found, strict=True):
+        if link >= 0:
+            if placed[link]:
+                again.setdefault(link, [best[link]]).append(signs)
+            else:
+                placed[link], best[link] = 1, signs
+    for link, of_places in again.items():
+        best[link] = replace(max(of_places, key=_likely), places=len(of_places))
     return best
 
 
@@ -661,7 +569,7 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     if not links:
         return
     # First of all: what lxml makes for each element of a tree is made once then.
-    body = read_body(links[0].element, links)
+    body = read_body(links[0].element)
     groups = sorted_groups(links, search.key_page.identity)
     left = LinksLeft(_prior(links, groups, search.key_page, body))
     body.close()
@@ -693,15 +601,9 @@ def _prior(
 
 def _kinship(identities: list[str], key: str) -> list[tuple[float, float]]:
     """What the depth of each address adds to its score, and what its query does."""
-    depth, is_directory = _depth(key)
-    query = QUERY * ("?" not in key)
-    near, far, of_query = (SAME_DEPTH, 0.0), (0.0, 0.0), ((0.0, query), (SAME_DEPTH, query))
+    depth, query = _depth(key), QUERY * ("?" not in key)
     return [
-        of_query[_depth(identity) == (depth, is_directory)]
-        if "?" in identity
-        else near
-        if identity.count("/") == depth and identity.endswith("/") == is_directory
-        else far
+        (SAME_DEPTH * (_depth(identity) == depth), query * ("?" in identity))
         for identity in identities
     ]
 

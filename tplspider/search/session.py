@@ -31,7 +31,7 @@ from tplspider.search.guided import guided_order
 from tplspider.search.sort_links import paper_order
 from tplspider.search.witness import WITNESS, find_witness, is_settled, settle
 from tplspider.web.addresses import SCOPES, Site, identity
-from tplspider.web.html import Element, Link, LinkCount, get_links, parse_html
+from tplspider.web.html import Link, get_links, parse_html
 from tplspider.web.page import (
     ERROR,
     NO_LINKS,
@@ -121,19 +121,8 @@ def read_web_page(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoP
         return NoPage(OFFSITE_REDIRECT)
     if fault := page_fault(page):
         return NoPage(fault)
-    return read_tree(parse_html(page.text), page, site, limits)
-
-
-def read_tree(root: Element, page: WebPage, site: Site, limits: SearchLimits) -> Page:
-    """The page with this tree."""
-    return read_page(
-        root,
-        page.url,
-        site,
-        page.encoding,
-        longest=limits.longest_url,
-        for_template=limits.for_template,
-    )
+    root, for_template = parse_html(page.text), limits.for_template
+    return read_page(root, page.url, site, page.encoding, for_template=for_template)
 
 
 # A strategy is given the links of the key page in document order and the search, and yields every
@@ -358,16 +347,17 @@ class SearchSession:
             self._announce()
 
     def _start(self, page: WebPage) -> None:
-        root, count = parse_html(page.text), LinkCount()
+        root = parse_html(page.text)
+        unparsable: list[str] = []
         self._site = site = Site(identity(page.url), self.options.scope)
-        longest = self.limits.longest_url
-        links = get_links(root, page.url, site, page.encoding, count, longest=longest)
+        links = get_links(root, page.url, site, page.encoding, unparsable)
         self.links = len(links)
         self.hint = key_page_hint(
-            root, page, site, self.links, longest=longest, runs_scripts=self.limits.runs_scripts
+            root, page, site, self.links, runs_scripts=self.limits.runs_scripts
         )
         self._of_key_page = links if self._wants_witness else []
-        key_page = read_tree(root, page, site, self.limits)
+        for_template = self.limits.for_template
+        key_page = read_page(root, page.url, site, page.encoding, for_template=for_template)
         self.search = SubdigraphSearch(
             key_page,
             links,
@@ -380,7 +370,7 @@ class SearchSession:
             max_nodes=self.limits.max_nodes,
             is_absent=self.limits.is_absent,
         )
-        self._tell(SearchStarted(self, self.links, count.unparsable))
+        self._tell(SearchStarted(self, self.links, len(unparsable)))
 
     def _announce(self) -> None:
         """Let the listener know of links that were taken into account, and of the end."""

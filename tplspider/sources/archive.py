@@ -11,8 +11,8 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections import Counter, OrderedDict
-from contextlib import closing, contextmanager, suppress
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import attrgetter
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from tplspider.sources.records import (
     ALIAS,
     LARGEST,
-    PAGE,
     Capture,
     Record,
     Reference,
@@ -30,7 +29,6 @@ from tplspider.sources.records import (
     capture_of,
     captures_in,
     key_of,
-    originals_in,
     read_at,
     unpacked_at,
 )
@@ -42,28 +40,24 @@ if TYPE_CHECKING:
     from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 3  # whose file it is, and of what form
+_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 4  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
 PRAGMA application_id = {_KIND};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
-    records INT, faults TEXT, nameless INT, named INT);
+    records INT, faults TEXT);
 CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
     search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
     WITHOUT ROWID;
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
-CREATE TABLE originals (name INT, file INT, offset INT, inner INT);
-CREATE INDEX of_name ON originals (name);
 """
 _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
 _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are put in at a time
-_MOST_OPEN = 64  # files at a time
-_MOST_ALIASES = 5  # that lead from one capture to the next
-_MOST_READ = 1000  # records for one address: captures that name each other are beyond number
+_MOST_CHECKED = 256_000_000  # bytes of an index: a larger one is not read to look for damage
 _FAR = 1 << 20  # bytes that are unpacked anew for each record
 
 
@@ -110,7 +104,6 @@ class StoredPage:
     site: str
     file: Path
     offset: int
-    inner: int  # where it starts in what is packed together at the offset, mostly 0
     key: int
     archive: WarcSite = field(repr=False, compare=False)
     place: Place = field(repr=False, compare=False)
@@ -133,9 +126,8 @@ def open_archive(
     index: Path | str | None = None,
     *,
     lost: Callable[[OSError], object] | None = None,
-    seen: Callable[[Path, int], object] = lambda _path, _bytes: None,
 ) -> Archive:
-    """The archive of some files; what the index does not know yet is read, and *seen* told of it.
+    """The archive of some files; what the index does not know yet is read.
 
     Raises IndexFileError for an index, and OSError for a file, unless *lost* takes that.
     """
@@ -150,7 +142,7 @@ def open_archive(
             with _alone(where.parent):
                 known = _known_files(where)  # another process may have been faster
                 wanted, _ = _not_known(paths, known)
-                failed += _update(where, wanted, known, seen) if wanted else ()
+                failed += _update(where, wanted, known) if wanted else ()
         except (sqlite3.Error, OSError) as error:
             raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
         known = _known_files(where)
@@ -218,6 +210,9 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
         with closing(_connect(where)) as connection:
             (kind,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
+            is_small = where.stat().st_size < _MOST_CHECKED
+            if is_small and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return {}
             if (kind, version) == (_KIND, _VERSION):
                 rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
                 return {
@@ -251,7 +246,6 @@ def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connect
             connection.executescript(_QUICK if old else _QUICK + _TABLES)
             connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
             yield connection
-            _add_originals(connection, where.parent)
         Path(name).chmod(0o644)
         Path(name).replace(where)
     except BaseException:
@@ -259,28 +253,21 @@ def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connect
         raise
 
 
-def _update(
-    where: Path,
-    paths: Sequence[Path],
-    known: dict[Path, IndexedFile],
-    seen: Callable[[Path, int], object],
-) -> list[OSError]:
+def _update(where: Path, paths: Sequence[Path], known: dict[Path, IndexedFile]) -> list[OSError]:
     """Replace an index by one that knows these files as they are; what cannot be read."""
     failed: list[OSError] = []
     with _new_index(where, where if known else None) as connection:
         connection.execute("BEGIN")
         for path in paths:
             try:
-                _add(connection, where.parent, path, seen)
+                _add(connection, where.parent, path)
             except OSError as error:
                 failed.append(error)
         connection.execute("COMMIT")
     return failed
 
 
-def _add(
-    connection: sqlite3.Connection, folder: Path, path: Path, seen: Callable[[Path, int], object]
-) -> None:
+def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
     """Put in what a file holds, in place of what was known of it.
 
     A file that cannot be read to its end is not in the index at all.
@@ -290,12 +277,11 @@ def _add(
     known = connection.execute("SELECT number FROM files WHERE path = ?", (relative,)).fetchone()
     newest = connection.execute("SELECT coalesce(max(number), 0) FROM files").fetchone()
     number = known[0] if known else newest[0] + 1
-    if known:
-        for table, column in (("captures", "file"), ("originals", "file"), ("files", "number")):
-            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (number,))  # noqa: S608 - ours
+    connection.execute("DELETE FROM captures WHERE file = ?", (number,))
+    connection.execute("DELETE FROM files WHERE number = ?", (number,))
     connection.execute("DELETE FROM temp.added")
     sites: dict[str, int] = {}
-    records = nameless = 0
+    records = 0
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         captures = captures_in(file, faults)
@@ -303,13 +289,10 @@ def _add(
             rows = [_row(connection, number, each, sites) for each in batch]
             connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             records += len(batch)
-            nameless += sum(bool(each.refers) for each in batch)
-            seen(path, batch[-1].offset)
     # Rows come in any order, and go into the table in its own: that is much faster.
     connection.execute(_MERGE)
-    told = (status.st_size, status.st_mtime_ns, records, json.dumps(faults), nameless)
-    row = (number, relative, *told, 0)
-    connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    row = (number, relative, status.st_size, status.st_mtime_ns, records, json.dumps(faults))
+    connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def _row(
@@ -326,28 +309,14 @@ def _row(
     return (key_of(name), capture.kind, capture.date, *place, sites[origin], capture.search)
 
 
-def _add_originals(connection: sqlite3.Connection, folder: Path) -> None:
-    """Where revisits give no address, note which record has which id and digest."""
-    if not connection.execute("SELECT 1 FROM files WHERE nameless LIMIT 1").fetchone():
-        return
-    connection.execute("BEGIN")
-    query = "SELECT number, path FROM files WHERE named = 0"
-    for number, path in connection.execute(query).fetchall():
-        with suppress(OSError), (folder / os.fsdecode(path)).open("rb") as file:
-            rows = ((key_of(name), number, *place) for name, *place in originals_in(file))
-            connection.executemany("INSERT INTO originals VALUES (?, ?, ?, ?)", rows)
-            connection.execute("UPDATE files SET named = 1 WHERE number = ?", (number,))
-    connection.execute("COMMIT")
-
-
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
     """Make one index of several in its folder, each of other files."""
     with _new_index(where) as connection:
         for part in parts:
             connection.execute("ATTACH ? AS part", (str(part),))
             connection.executescript(
-                """INSERT INTO files (path, size, changed, records, faults, nameless, named)
-                SELECT path, size, changed, records, faults, nameless, 0 FROM part.files;
+                """INSERT INTO files (path, size, changed, records, faults)
+                SELECT path, size, changed, records, faults FROM part.files;
                 INSERT OR IGNORE INTO sites (name) SELECT name FROM part.sites;
                 INSERT INTO temp.added
                 SELECT key, kind, date, f.number, offset, inner, s.number, search
@@ -375,7 +344,6 @@ class WarcSite:
         self.search = ""
         self.faults: Counter[str] = Counter()
         self._largest = largest
-        self._left = 0  # records that may be read for the address that is asked for
         self._connection = _connect(index)
         known = self._connection.execute("SELECT number, path FROM files")
         paths = {number: _path(index, path) for number, path in known}
@@ -383,7 +351,7 @@ class WarcSite:
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-        self._open: OrderedDict[tuple[int, int], BinaryIO] = OrderedDict()  # the last used is last
+        self._unpacked: tuple[tuple[int, int], BinaryIO] | None = None  # by file and offset
 
     def __enter__(self) -> Self:
         return self
@@ -392,16 +360,14 @@ class WarcSite:
         self.close()
 
     def close(self) -> None:
-        """Close all files."""
-        for file in self._open.values():
-            file.close()
-        self._open.clear()
+        """Close the index."""
+        if self._unpacked:
+            self._unpacked[1].close()
         self._connection.close()
 
     def load(self, url: str) -> WebPage | NoPage:
         """What was captured at an address."""
-        self._left = _MOST_READ
-        return self._load(url, url, _MOST_ALIASES)
+        return self._load(url, url, set())
 
     def is_absent(self, url: str) -> bool:
         """Whether nothing is archived of an address; mostly, nothing is read to find out."""
@@ -423,7 +389,7 @@ class WarcSite:
         rows = self._places(of_site, f"key, {_BEST}", site)
         for key, captures in groupby(rows, attrgetter("key")):
             best = next(captures)
-            yield StoredPage(site, self.paths[best.file], best.offset, best.inner, key, self, best)
+            yield StoredPage(site, self.paths[best.file], best.offset, key, self, best)
 
     def count_pages(self) -> int:
         """How many pages there are, each address once."""
@@ -432,50 +398,39 @@ class WarcSite:
 
     def page_at(self, place: Place) -> WebPage | NoPage:
         """What the capture at a place gives."""
-        self._left = _MOST_READ
         found = self._read(place)
         if found is None:
             return NoPage(NOT_ARCHIVED)
-        return self._answer(*found, _MOST_ALIASES) or NoPage(NOT_ARCHIVED)
+        return self._answer(*found, set()) or NoPage(NOT_ARCHIVED)
 
     def url_at(self, place: Place) -> str:
         """The address of a capture; '' if it is not what the index says."""
-        self._left = 1
         found = self._read(place)
         return found[1] if found else ""
 
-    def _load(self, url: str, asked: str, aliases: int) -> WebPage | NoPage:
-        for place in self._captures(url):
-            if (found := self._read(place)) and (answer := self._answer(found[0], asked, aliases)):
-                return answer
+    def _load(self, url: str, asked: str, passed: set[str]) -> WebPage | NoPage:
+        """What an address has, unless it is one that revisits have *passed* already."""
+        if url not in passed:
+            passed.add(url)
+            for place in self._captures(url):
+                found = self._read(place)
+                if found and (answer := self._answer(found[0], asked, passed)):
+                    return answer
         return NoPage(NOT_ARCHIVED)
 
-    def _answer(self, record: Record, asked: str, aliases: int) -> WebPage | NoPage | None:
+    def _answer(self, record: Record, asked: str, passed: set[str]) -> WebPage | NoPage | None:
         """What a record gives; None for a revisit of something that is not here."""
         answer = answer_of(record, asked, self._largest)
         if not isinstance(answer, Reference):
             return answer
-        for place in self._referred(answer):
-            other = self._read(place)
-            found = answer_of(other[0], asked, self._largest) if other else answer
-            if not isinstance(found, Reference):
-                return found
-        if aliases and answer.url:
-            other_page = self._load(answer.url, asked, aliases - 1)
-            return None if other_page == NoPage(NOT_ARCHIVED) else other_page
-        return None
-
-    def _referred(self, reference: Reference) -> Iterator[Place]:
-        """The captures that a revisit may mean, by date, by the record's id, by the digest."""
-        if reference.url and reference.date:
-            yield from self._captures(
-                reference.url, f"kind <> {ALIAS} AND date = ?", reference.date
-            )
-        names = (reference.record_id, "" if reference.url else reference.digest)
-        for name in filter(None, names):
-            query = f"SELECT file, offset, inner FROM originals WHERE name = ?{self._only}"  # noqa: S608 - ours
-            for row in self._connection.execute(query, (key_of(name),)):
-                yield Place(row[0], row[1], row[2], PAGE, 0)
+        if answer.date:
+            that_day = f"kind <> {ALIAS} AND date = ?"
+            for place in self._captures(answer.url, that_day, answer.date):
+                if other := self._read(place):
+                    found = answer_of(other[0], asked, self._largest)
+                    return None if isinstance(found, Reference) else found
+        other_page = self._load(answer.url, asked, passed)
+        return None if other_page == NoPage(NOT_ARCHIVED) else other_page
 
     def _captures(self, url: str, condition: str = "1", *values: object) -> Iterator[Place]:
         """The captures of an address, the best first."""
@@ -497,15 +452,15 @@ class WarcSite:
 
     def _read(self, place: Place) -> tuple[Record, str] | None:
         """The record at a place, with its address, if it is the one that the index means."""
-        self._left -= 1
-        if self._left < 0:
-            return None
         path = self.paths[place.file]
         try:
-            file, offset, inner = self._file(path, place)
-            found = read_at(file, offset, inner, self._largest)
+            with path.open("rb") as file:
+                if place.inner < _FAR:
+                    found = read_at(file, place.offset, place.inner, self._largest)
+                else:
+                    unpacked = self._unpacked_at(place, file)
+                    found = read_at(unpacked, place.inner, most=self._largest)
         except OSError as error:
-            self._open.pop((place.file, -1), None)  # it may be there again, as another
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
         capture = capture_of(found) if found else None
@@ -514,22 +469,12 @@ class WarcSite:
         self.faults[f"{path}: a record is not what the index says"] += 1
         return None
 
-    def _file(self, path: Path, place: Place) -> tuple[BinaryIO, int, int]:
-        """An open file, and where the record is in it.
-
-        What is packed together far before a record is unpacked to a temporary file, once.
-        """
-        file = self._kept((place.file, -1), lambda: path.open("rb"))
-        if place.inner < _FAR:
-            return file, place.offset, place.inner
-        packed = place.file, place.offset
-        return self._kept(packed, lambda: unpacked_at(file, place.offset)), place.inner, 0
-
-    def _kept(self, key: tuple[int, int], opened: Callable[[], BinaryIO]) -> BinaryIO:
-        file = self._open.get(key)
-        if file is None:
-            file = self._open[key] = opened()
-            if len(self._open) > _MOST_OPEN:
-                self._open.popitem(last=False)[1].close()
-        self._open.move_to_end(key)
-        return file
+    def _unpacked_at(self, place: Place, file: BinaryIO) -> BinaryIO:
+        """What is packed together at an offset, in a temporary file: the one that was last used."""
+        key = place.file, place.offset
+        if self._unpacked and self._unpacked[0] == key:
+            return self._unpacked[1]
+        if self._unpacked:
+            self._unpacked[1].close()
+        self._unpacked = key, unpacked_at(file, place.offset)
+        return self._unpacked[1]

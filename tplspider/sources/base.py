@@ -58,11 +58,8 @@ class StoredPage(Protocol):
 class StoredPages(Protocol):
     """All pages of an archive or a folder (WarcSite, SavedFolder), each of them once."""
 
-    def sites(self) -> Iterator[str]:
-        """The names of all sites; '' for what has no address."""
-
     def pages(self, site: str | None = None) -> Iterator[StoredPage]:
-        """The pages of a site, by their keys; or those of all sites, one after the other."""
+        """The pages of a site, by their keys; or those of all sites."""
 
     def count_pages(self) -> int: ...
     def close(self) -> None: ...

@@ -6,14 +6,15 @@ next record behind what cannot be read.
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import sys
 import warnings
 import zlib
-from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from io import BytesIO
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -39,6 +40,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator
 
     from fastwarc.warc import WarcRecord
@@ -51,18 +53,14 @@ CUT, BROKEN, WRONG_LENGTH = "cut off", "unreadable parts", "wrong lengths"
 
 _LONGEST_HEAD = 1 << 20  # bytes: of a record's own header, and of the HTTP head in it
 _BLOCK = 1 << 14  # bytes that are read at a time
-_MOST_STEPS = 1 << 10  # parts that are read one by one before FastWARC is tried again
 _SEARCHED = 1 << 20  # bytes in which the next record is searched at a time
 _OVERLAP = 64  # more than what a record starts with
 _FIELDS = 1 << 16  # bytes of metadata that are read
-_MOST_LAYERS = 4  # of packing, one in the other
 _DIGITS = 19  # more than any length has
 _LOOK = 1 << 12  # bytes in which most heads end
 _TARGET, _DATE = WarcHeader.WARC_TARGET_URI, WarcHeader.WARC_DATE
 SEARCH = "WARC-Tplspider-Search"  # the search that a record was loaded for
-_RENDERED, _RECORD_ID = "warc-tplspider-rendered", "warc-record-id"
-_REFERS_TO, _REFERS_TO_ID = "warc-refers-to-target-uri", "warc-refers-to"
-_DIGEST = "warc-payload-digest"
+_RENDERED = "warc-tplspider-rendered"
 _GZIP, _ZSTD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 _PLAIN = rb"WARC/[01]\.[0-9]+\r?\n(?:WARC|Content)-"
 _START = re.compile(rb"\x1f\x8b\x08|\x28\xb5\x2f\xfd|" + _PLAIN, re.IGNORECASE)
@@ -101,7 +99,6 @@ class Capture:
     kind: int
     date: int
     search: str = ""
-    refers: str = ""  # what an alias refers to if not to an address: a record's id, or a digest
     offset: int = 0
     inner: int = 0
 
@@ -333,43 +330,30 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
 
 def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
     """What was captured in a file, and where; what is wrong with it is counted in *faults*."""
-    reader, steps = _Reader(file, faults), 1
-    while (start := reader.place) is not None:
-        yield from reader.quick_captures()
-        steps = 2 if reader.place != start else min(2 * steps, _MOST_STEPS)
-        for _ in range(steps):
-            for record in reader.records():
-                if capture := capture_of(record):
-                    yield capture
+    place = _next_start(file, 0)
+    is_damaged = place != 0 and file.seek(0, os.SEEK_END) > 0
+    if is_damaged:
+        faults[BROKEN] += 1
+    if place is not None:
+        reader = _QuickReader(file, place)
+        yield from reader.captures()
+        for record in _records(file, reader.place, faults, is_known=is_damaged):
+            is_given = reader.has_given and (record.offset, record.inner) == (reader.place, 0)
+            if not is_given and (capture := capture_of(record)):
+                yield capture
 
 
-def originals_in(file: BinaryIO) -> Iterator[tuple[str, int, int]]:
-    """What revisits may refer to, their ids and digests, and where they are in a file."""
-    reader = _Reader(file, Counter())
-    while reader.place is not None:
-        for record in reader.records():
-            if record.kind in ("response", "resource"):
-                names = record.headers.get(_RECORD_ID), record.headers.get(_DIGEST)
-                yield from ((name, record.offset, record.inner) for name in names if name)
+class _QuickReader:
+    """Reads a file with FastWARC, as long as it is in order.
 
+    FastWARC does not tell a damaged record from a good one: a record counts when another follows.
+    *place* is that of the last one that was given, if any was.
+    """
 
-class _Reader:
-    """Reads a file from *place* on, which moves; None is the end. Counts what is wrong."""
+    def __init__(self, file: BinaryIO, place: int) -> None:
+        self._file, self.place, self.has_given = file, place, False
 
-    def __init__(self, file: BinaryIO, faults: Counter[str]) -> None:
-        self._file, self._faults = file, faults
-        self.place = _next_start(file, 0)
-        self._is_known = False  # the record at the place was given already
-        self._is_told = self.place != 0  # a fault is not counted again for what follows from it
-        if self._is_told and file.seek(0, os.SEEK_END):
-            faults[BROKEN] += 1
-
-    def quick_captures(self) -> Iterator[Capture]:
-        """The captures that FastWARC finds, as long as all is in order.
-
-        It does not tell a damaged record from a good one: a record counts when another follows.
-        """
-        assert self.place is not None
+    def captures(self) -> Iterator[Capture]:
         magic = self._bytes_at(self.place)
         last: tuple[int, Capture | None] | None = None
         self._file.seek(self.place)
@@ -382,7 +366,7 @@ class _Reader:
                     return  # packed together, so that these places are not those of the records
                 capture = self._capture(record)
                 if last:
-                    self.place, self._is_known = last[0], True
+                    self.place, self.has_given = last[0], True
                     if last[1]:
                         yield last[1]
                 last = place, capture
@@ -408,7 +392,7 @@ class _Reader:
             mime, location = record.http_content_type or "", http.get("Location")
             kind = kind_of_status(status, mime, has_target=location is not None)
             date, search = capture_date(headers.get(_DATE) or ""), headers.get(SEARCH) or ""
-            return Capture(url, url, kind, date, search, offset=record.stream_pos)
+            return Capture(url, url, kind, date, search, record.stream_pos)
         here = self._file.tell()
         found = read_at(self._file, record.stream_pos, most=_FIELDS)
         self._file.seek(here)
@@ -416,36 +400,36 @@ class _Reader:
             raise ValueError  # it is read, and the fault named, one by one
         return capture_of(found)
 
-    def records(self) -> Iterator[Record]:
-        """The records at the place: one that is plain, or what is packed together."""
-        if self.place is None:
-            return
-        packed = _Packed(self._file, self.place)
+
+def _records(
+    file: BinaryIO, place: int | None, faults: Counter[str], *, is_known: bool
+) -> Iterator[Record]:
+    """The records from a place on, one by one, with a search for the next behind each fault.
+
+    What follows from a fault is not counted again: *is_known* tells that it is counted.
+    """
+    while place is not None:
+        packed = _Packed(file, place)
         while True:
             found, fault = _next_record(packed, LARGEST)
             if found:
-                self._is_told = False
-                if not self._is_known:
-                    yield found
-            self._is_known = False
-            if found or fault:
-                self._tell(fault)
+                is_known = False
+                yield found
+            if fault and not is_known:
+                faults[fault] += 1
+            is_known = bool(fault) or (is_known and not found)
             if packed.is_plain or (not found and not packed.find(_NEXT)):
                 break
         # Behind a wrong length there may be records that are sound.
         is_lost = packed.fault or (packed.is_plain and fault == BROKEN)
-        end = self.place + 1 if is_lost else max(packed.end, self.place + 1)
-        self.place = _next_start(self._file, end)
-        self._file.seek(end)
-        size = _OVERLAP if self.place is None else min(self.place - end, _OVERLAP)
-        if (rest := self._file.read(size).strip(b"\r\n")) and not self._is_told:
+        end = place + 1 if is_lost else max(packed.end, place + 1)
+        place = _next_start(file, end)
+        file.seek(end)
+        size = _OVERLAP if place is None else min(place - end, _OVERLAP)
+        if (rest := file.read(size).strip(b"\r\n")) and not is_known:
             is_cut = rest.startswith((_GZIP, _ZSTD, b"WARC/")) or b"WARC/".startswith(rest)
-            self._tell(CUT if is_cut and self.place is None else BROKEN)
-
-    def _tell(self, fault: str) -> None:
-        if fault and not self._is_told:
-            self._faults[fault] += 1
-        self._is_told = bool(fault)
+            faults[CUT if is_cut and place is None else BROKEN] += 1
+            is_known = True
 
 
 # What a record is to the index.
@@ -464,11 +448,7 @@ def capture_of(record: Record) -> Capture | None:
         return None
     date = capture_date(record.headers.get("warc-date", ""))
     search = record.headers.get(SEARCH.lower(), "")
-    refers = record.headers.get(_REFERS_TO_ID) or record.headers.get(_DIGEST) or ""
-    is_nameless = kind == ALIAS and not record.headers.get(_REFERS_TO)
-    return Capture(
-        url, name, kind, date, search, refers if is_nameless else "", record.offset, record.inner
-    )
+    return Capture(url, name, kind, date, search, record.offset, record.inner)
 
 
 def clean_target(url: str) -> str:
@@ -530,12 +510,10 @@ def capture_date(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A revisit: what was captured elsewhere. Each way to find it may be empty."""
+    """A revisit of an address ("" for its own), captured at a date (0 if that is not known)."""
 
     url: str
     date: int
-    record_id: str
-    digest: str
 
 
 def answer_of(record: Record, url: str, most: int = LARGEST) -> WebPage | NoPage | Reference:
@@ -545,8 +523,7 @@ def answer_of(record: Record, url: str, most: int = LARGEST) -> WebPage | NoPage
         return _outcome(record.body)
     if record.kind == "revisit" and _is_of_another(record.status):
         date = capture_date(headers.get("warc-refers-to-date", ""))
-        names = headers.get(_REFERS_TO_ID, ""), headers.get(_DIGEST, "")
-        return Reference(clean_target(headers.get(_REFERS_TO, "")), date, *names)
+        return Reference(clean_target(headers.get("warc-refers-to-target-uri", "")), date)
     if record.kind not in ("response", "revisit"):
         given = headers.get("content-type", "")
         return _page(url, 200, {"content-type": given} if given else {}, record.body, most)
@@ -575,7 +552,7 @@ def _page(
     if "chunked" in transfer.lower():
         body = joined_chunks(body)
     names = [name for part in coding.split(",") if (name := part.strip().lower())]
-    for name in reversed(names[-_MOST_LAYERS:]):
+    for name in reversed(names):
         if name not in _CODINGS:  # as in a crawl, nobody knows what it is
             headers["content-encoding"] = coding
             break
@@ -604,38 +581,24 @@ def joined_chunks(body: bytes) -> bytes:
     return b"".join(pieces) if pieces and is_cut else body
 
 
-def _inflated(window: int, body: bytes, most: int) -> bytes:
-    """What is packed, also in several members of gzip; of what is damaged, all before that."""
-    unpacker, pieces, size, place, step = zlib.decompressobj(window), [], 0, 0, _LOOK
-    # In small steps: zlib copies what is behind its end, and gives nothing of a step that fails.
-    while place < len(body) and size <= most:
-        before = unpacker.copy()
-        try:
-            pieces.append(unpacker.decompress(body[place : place + step]))
-        except zlib.error:
-            if step == 1:
-                break
-            unpacker, step = before, 1
-            continue
-        size += len(pieces[-1])
-        place = min(place + step, len(body)) - len(unpacker.unused_data)
-        if unpacker.eof:
-            if not body.startswith(_GZIP[:2], place):
-                break
-            unpacker = zlib.decompressobj(window)
+def _gunzipped(body: bytes, most: int) -> bytes:
+    pieces, size = list[bytes](), 0
+    with suppress(OSError, EOFError, zlib.error), gzip.GzipFile(fileobj=BytesIO(body)) as file:
+        while size <= most and (piece := file.read1(_BLOCK)):
+            pieces.append(piece)
+            size += len(piece)
     return b"".join(pieces)
 
 
 def _deflate(body: bytes, most: int) -> bytes:
     # As it should be, and as some servers do it. Almost anything can be the start of the latter.
-    if found := _inflated(zlib.MAX_WBITS, body, most):
-        return found
-    raw = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        found = raw.decompress(body, most + 1)
-    except zlib.error:
-        return b""
-    return found if raw.eof or len(found) > most else b""
+    for window in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        unpacker = zlib.decompressobj(window)
+        with suppress(zlib.error):
+            found = unpacker.decompress(body, most + 1)
+            if window > 0 or unpacker.eof or len(found) > most:
+                return found
+    return b""
 
 
 def _unbrotli(body: bytes, most: int) -> bytes:
@@ -654,9 +617,11 @@ def _unzstd(body: bytes, most: int) -> bytes:
         return b""
 
 
-# Each gives b"" for what is not packed that way, and may give more than is allowed.
+# Each gives what can be unpacked, b"" for what is not packed that way. More than *most* bytes are
+# too many.
 _CODINGS: dict[str, Callable[[bytes, int], bytes]] = {
-    **dict.fromkeys(("gzip", "x-gzip"), partial(_inflated, 31)),
+    "gzip": _gunzipped,
+    "x-gzip": _gunzipped,
     "deflate": _deflate,
     "br": _unbrotli,
     "zstd": _unzstd,

@@ -31,7 +31,7 @@ from tplspider.resume import Journal
 from tplspider.saved_pages import KeptPages
 from tplspider.search.answer import private_address_hint
 from tplspider.search.session import SearchLimits, SearchSession
-from tplspider.storages import NOT_STORED, PageStorage
+from tplspider.storages import NOT_STORED, WarcStorage
 from tplspider.texts import PageTexts, table_columns
 from tplspider.tracker import CliqueTracker, Counts, count_lost
 from tplspider.web.addresses import host_of
@@ -210,13 +210,13 @@ class TemplateCandidatesSpider(Spider):
         )
 
     @cached_property
-    def storage(self) -> PageStorage | None:
+    def storage(self) -> WarcStorage | None:
         """What pages are read from in place of a network: nothing is loaded then."""
         if not self.settings.getbool("HTTPCACHE_IGNORE_MISSING"):
             return None
         cache = self.crawler.get_downloader_middleware(HttpCacheMiddleware)
         storage = cache.storage if cache else None
-        return storage if isinstance(storage, PageStorage) else None
+        return storage if isinstance(storage, WarcStorage) else None
 
     def _is_absent(self, url: str) -> bool:
         longest = self._limits.longest_url or len(url)

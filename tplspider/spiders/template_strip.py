@@ -7,9 +7,8 @@ import logging
 import os
 import re
 import sqlite3
-import sys
 from collections import Counter, OrderedDict, deque
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import partial
 from importlib.util import find_spec
@@ -309,7 +308,7 @@ class TemplateStripSpider(Spider):
     async def _open(self) -> StoredPages:
         arguments = self.arguments
         if not arguments.are_archives:
-            folder = partial(SavedFolder, without=self._inodes())
+            folder = partial(SavedFolder, without=self._outputs())
             return await asyncio.to_thread(folder, arguments.paths[0], arguments.base_url)
         from tplspider.sources.archive import open_archive  # imported lazily: an extra
 
@@ -329,8 +328,7 @@ class TemplateStripSpider(Spider):
         waiting: deque[_Row] = deque()
         size = 0
         try:
-            every = storage.files() if isinstance(storage, SavedFolder) else storage.pages()
-            for stored in every:
+            for stored in storage.pages():
                 row = _Row(stored, *read_page(stored))
                 if row.page:
                     size += row.page.size
@@ -403,19 +401,10 @@ class TemplateStripSpider(Spider):
                 raise CloseSpider("output_lost") from None
         return item
 
-    def _inodes(self) -> set[tuple[int, int]]:
+    def _outputs(self) -> list[Path]:
         """What has no row, should it be in the folder: all that is written meanwhile."""
-        arguments, found = self.arguments, set()
         paths = [path for feed in self.feeds if (path := local_path(feed))]
-        paths += [Path(name) for name in (arguments.pool, arguments.pages) if name]
-        for path in paths:
-            with suppress(OSError):
-                status = path.stat()
-                found.add((status.st_dev, status.st_ino))
-        with suppress(OSError, ValueError, AttributeError):  # closed, or not a file of the system
-            status = os.fstat(sys.stdout.fileno())
-            found.add((status.st_dev, status.st_ino))
-        return found
+        return paths + [Path(name) for name in (self.arguments.pool, self.arguments.pages) if name]
 
     def spider_opened(self) -> None:
         before_closing(self.crawler, self._let_items_out)

@@ -321,15 +321,11 @@ FIELDS = frozenset(
 )
 
 
-_MAIN_TEXT = frozenset({"main_text"})
-
-
 def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> PageTemplate:
     """What the comparison makes of the page; its tree is changed if HTML is wanted."""
     flat = comparison.key
     loose = comparison.loose
-    # Where the main text is all that is wanted, they are not asked for.
-    outermost = [] if wanted == _MAIN_TEXT else comparison.outermost
+    outermost = comparison.outermost
     found = _outcome(url, comparison.pages)
     found.template_share = round(sum(comparison.template) / len(comparison.template), 4)
     if "title" in wanted:
@@ -545,12 +541,7 @@ class PageSource:
     @property
     def digest(self) -> bytes:
         """What it has in common with copies of it."""
-        return digest_of(self.html)
-
-
-def digest_of(html: str) -> bytes:
-    """What two pages with the same HTML have in common."""
-    return blake2b(html.encode("utf-8", "replace"), digest_size=16).digest()
+        return blake2b(self.html.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def extract_template(

@@ -30,14 +30,14 @@ BLOCKS = frozenset(
     " pre section summary table tbody tfoot thead title tr ul".split()
 )
 CELLS = frozenset({"td", "th"})
-_HIDDEN = frozenset({"script", "style", "noscript", "template"})
+HIDDEN = frozenset({"script", "style", "noscript", "template"})
 _PREFORMATTED = frozenset({"pre", "textarea"})
 _COMMENTS = frozenset({etree.Comment, etree.ProcessingInstruction, etree.Entity})
 
 # All of that at once, since it is asked for twice of each node: what a tag is, as bits; and whether
 # a node is one of the parts, or of what is left out of them.
 _BLOCK, _CELL, _IS_HIDDEN, _WRITTEN, _COMMENT, _PART, _LEFT_OUT = (1 << bit for bit in range(7))
-_SETS = ((BLOCKS, _BLOCK), (CELLS, _CELL), (_HIDDEN, _IS_HIDDEN), (_PREFORMATTED, _WRITTEN))
+_SETS = ((BLOCKS, _BLOCK), (CELLS, _CELL), (HIDDEN, _IS_HIDDEN), (_PREFORMATTED, _WRITTEN))
 _KINDS: dict[Any, int] = dict.fromkeys(_COMMENTS, _COMMENT)
 for _tags, _bit in _SETS:
     for _tag in _tags:
@@ -169,14 +169,13 @@ def _around(parents: list[int], parts: set[int]) -> set[int]:
 _ENDS_LINE = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 _LINKS = frozenset({"a", "area"})
 _HIDDEN_LINES = UNCOUNTED | {"template", "iframe", "object", "svg"}
-_COMMENT_TAGS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)  # for tags
 
 # All of that at once: what a tag is.
 _END, _LINK, _IS_UNSEEN = 1, 2, 4
 _TAG_KINDS: dict[Any, int] = {
     **dict.fromkeys(_ENDS_LINE, _END),
     **dict.fromkeys(_LINKS, _LINK),
-    **dict.fromkeys([*_HIDDEN_LINES, *_COMMENT_TAGS], _IS_UNSEEN),
+    **dict.fromkeys([*_HIDDEN_LINES, *_COMMENTS], _IS_UNSEEN),
 }
 _WORD = re.compile(r"\w")
 _LINK_OF = itemgetter(2)  # of some words
@@ -384,7 +383,6 @@ def _line(page: FlatPage, text: str, run: list[Words], link: int, count: int) ->
     return tuple.__new__(Line, what)  # in a third of the time of Line(*what): there may be many
 
 
-HIDDEN = frozenset({"script", "style", "noscript", "template"})  # as in texts
 # How generators name what holds the numbers of lines, and the cell that holds lines. Not "number":
 # that is a number in the code.
 _NUMBERS = frozenset(

@@ -129,8 +129,6 @@ _SIMPLE = re.compile(
 )
 _PLAIN_PATH = re.compile(rf"[A-Za-z0-9_~./-]+(?:{_QUERY})?|{_QUERY}")
 
-_ROOTED = re.compile(r"/(?!/)(?:[^\t\n\r\\/.]|/(?![./])|(?<!/)\.)*")
-
 _C0_CONTROL_OR_SPACE = "".join(map(chr, range(0x21)))
 
 
@@ -182,8 +180,7 @@ def clean_href(href: str) -> str:
 class Resolver:
     """Turns the ``href`` values of one page into addresses.
 
-    An address of more than *longest* characters (0 for no limit) is not requested: it is taken as
-    it is written, but for its origin. A host beyond ASCII that *may_hold* says no to is not one of
+    A host beyond ASCII that *may_hold* says no to is not one of
     the site, and its canonical form, which is costly to work out, is of no interest.
     """
 
@@ -191,7 +188,6 @@ class Resolver:
         self,
         base: str,
         encoding: str = "utf-8",
-        longest: int = 0,
         may_hold: Callable[[str], bool] | None = None,
     ) -> None:
         base = base.partition("#")[0]
@@ -200,17 +196,11 @@ class Resolver:
         self.base = base
         # As browsers do: a query goes out in the encoding of its page, but never as UTF-16 or 32.
         self.encoding = "utf-8" if encoding.lower().startswith("utf") else encoding
-        self.longest = longest
         self.may_hold = may_hold
         self._origin = self._path = self._directory = ""
         if (plain := _PLAIN.fullmatch(base.partition("?")[0])) and _is_plain(plain[0]):
             self._origin, self._path = plain[1], plain[2]
             self._directory = self._path[: self._path.rfind("/") + 1]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the base is canonical as it stands."""
-        return bool(self._origin)
 
     def resolve(self, href: str) -> tuple[str, str] | None:
         """The address to request and its identity.
@@ -219,20 +209,18 @@ class Resolver:
         cannot be parsed.
         """
         href = href.partition("#")[0]
-        url = None if self._is_too_long(href) else self._resolve_plain(href)
+        url = self._resolve_plain(href)
         if url is not None:
-            return url, url if self._is_too_long(url) else _with_sorted_query(url)
+            return url, _with_sorted_query(url)
         href = clean_href(href)
         if is_elsewhere(href):
             return None
-        url = self._put_behind(href) or urljoin(self.base, without_user(href))
+        url = urljoin(self.base, without_user(href))
         if not url[:8].lower().startswith(("http://", "https://")):
             return None
         host = host_of(url)
         if self.may_hold and not host.isascii() and not self.may_hold(host):
             return None
-        if self._is_too_long(url):
-            return (url := _with_canonical_origin(url)), url
         if not _is_plain(url):
             url = self._safe(url)
         return url, identity(url)
@@ -240,12 +228,8 @@ class Resolver:
     def join(self, href: str) -> str:
         """The address alone, as it is written: enough to compare pages, and much cheaper."""
         url = self._resolve_plain(href)
-        if url is None and self._origin and _ROOTED.fullmatch(href):
-            return self._origin + href
         if url is None:
             url = clean_href(href)
-            if put := self._put_behind(url):
-                return put
             try:
                 url = url if is_elsewhere(url) else urljoin(self.base, without_user(url))
             except ValueError:
@@ -269,7 +253,7 @@ class Resolver:
         except ValueError:
             return self
         is_bad = len(url.partition("?")[0]) > LONGEST_BASE
-        return self if is_bad else Resolver(url, self.encoding, self.longest, self.may_hold)
+        return self if is_bad else Resolver(url, self.encoding, self.may_hold)
 
     def _resolve_plain(self, href: str) -> str | None:
         """The common cases, put together without urljoin; None for all others."""
@@ -292,22 +276,6 @@ class Resolver:
             path = self._directory[:end] + name
         return None if "//" in path or "/." in path else self._origin + path
 
-    def _put_behind(self, href: str) -> str:
-        """What urljoin gives, where it only puts *href* behind an origin or a directory; else ''.
-
-        It takes an address to pieces and puts it together again, and there may be many pieces.
-        """
-        if not self._origin or href.endswith("?") or any(x in href for x in ("//", "/.", ";")):
-            return ""
-        if href.startswith("/"):
-            return self._origin + href
-        if not href or href.startswith((".", "?")) or ":" in href:
-            return ""
-        return self._origin + self._directory + href
-
-    def _is_too_long(self, url: str) -> bool:
-        return 0 < self.longest < len(url)
-
     def _safe(self, url: str) -> str:
         """*url* as it goes over the wire."""
         try:
@@ -316,15 +284,6 @@ class Resolver:
             url = safe_url_string(url)
         check_host(urlsplit(url).hostname or "")
         return url
-
-
-def _with_canonical_origin(url: str) -> str:
-    """*url* as it is written, but for scheme, host and port: they tell whose page it is."""
-    scheme, _, rest = url.partition("//")
-    end = min((i for i in map(rest.find, "/?") if i >= 0), default=len(rest))
-    origin = identity(f"{scheme}//{rest[:end]}/")
-    check_host(urlsplit(origin).hostname or "")
-    return origin + rest[end:].removeprefix("/")
 
 
 def _is_plain(url: str) -> bool:
@@ -342,9 +301,6 @@ def _with_sorted_query(plain: str) -> str:
 
 SCOPES = ("host", "domain")
 
-# Soft hyphens and the like: table B.1 of RFC 3454.
-_LEFT_OUT = re.compile("[\u00ad\u034f\u1806\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
-
 
 class Site:
     """The website of a key page: its host (``www.`` ignored) and port, or its registered domain."""
@@ -356,8 +312,8 @@ class Site:
         self._site = self._name(key_identity)
         self._known: dict[str, bool] = {}
         try:
-            self._folded = fold_host(self._site[0].encode().decode("idna"))
-        except UnicodeError:  # not a name that can be spelt otherwise
+            self._folded = self._site[0].encode().decode("idna").casefold()
+        except UnicodeError:  # not a name in the DNS
             self._folded = ""
 
     def __contains__(self, identity: str) -> bool:
@@ -380,12 +336,7 @@ class Site:
 
         Its form in the DNS is costly to work out, and a page may have thousands of hosts.
         """
-        folded = fold_host(host)
-        return (
-            not self._folded
-            or folded.removeprefix("www.") == self._folded
-            or (self.scope == "domain" and folded.endswith(f".{self._folded}"))
-        )
+        return self._folded in normalize("NFKC", host).casefold()
 
     def _name(self, identity: str) -> tuple[str, int | None]:
         host, port = _site_host_and_port(identity)
@@ -410,18 +361,6 @@ def _site_host_and_port(identity: str) -> tuple[str, int | None]:
     host = (parts.hostname or "").removeprefix("www.")
     is_default = (parts.scheme, parts.port) in {("http", 80), ("https", 443)}
     return host, None if is_default else parts.port
-
-
-def fold_host(host: str) -> str:
-    """What all spellings of a host have in common, that is, those with one form in the DNS.
-
-    >>> fold_host("ＢÜ\u00adCHER。example.")
-    'bücher.example'
-    """
-    # What IDNA leaves out, what it takes for a dot, and what it does to letters, or more.
-    folded = normalize("NFKC", _LEFT_OUT.sub("", host))
-    folded = normalize("NFKC", folded.casefold()).casefold()
-    return folded.replace("\u3002", ".").strip(".")
 
 
 @lru_cache(maxsize=1)

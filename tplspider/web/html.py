@@ -25,7 +25,7 @@ from tplspider.web.addresses import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 
 Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
@@ -171,27 +171,13 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
     tags = [intern(tag) if isinstance(tag := node.tag, str) else tag for node in nodes]
     texts = [node.text or "" for node in nodes]
     tails = [node.tail or "" for node in nodes]
-    return NodeTexts(tags, parents, folded(texts), folded(tails), texts, tails)
-
-
-def folded(texts: list[str]) -> list[str]:
-    """These texts with every run of white space folded into one space."""
-    return [*map(fold, texts)]
-
-
-def kept_tags(tags: Iterable[Any]) -> list[bool]:
-    """Which tags are those of elements that count."""
-    return [_counts(tag) for tag in tags]
-
-
-def _counts(tag: Any) -> bool:
-    return isinstance(tag, str) and tag not in UNCOUNTED
+    return NodeTexts(tags, parents, [*map(fold, texts)], [*map(fold, tails)], texts, tails)
 
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
     all_tags = {*tags}
-    counted = {tag for tag in all_tags if _counts(tag)}
+    counted = {tag for tag in all_tags if isinstance(tag, str) and tag not in UNCOUNTED}
     if counted == all_tags:
         return [True] * len(tags)
     kept = list(map(counted.__contains__, tags))
@@ -247,28 +233,18 @@ class Link(Address):
         return self.element.getroottree().getpath(self.element)
 
 
-@dataclass(slots=True)
-class LinkCount:
-    """What was met while links were read: addresses that cannot be parsed are counted."""
-
-    unparsable: int = 0
-
-
 def get_links(
     root: Element,
     url: str,
     site: Site,
     encoding: str = "utf-8",
-    count: LinkCount | None = None,
-    *,
-    longest: int = 0,
+    unparsable: list[str] | None = None,
 ) -> list[Link]:
     """The paper's getLinks: one entry for each identity, in document order, self-links left out.
 
-    An address of more than *longest* characters (0 for no limit) is kept as it is written: it is
-    not going to be requested, and making a million characters canonical takes long.
+    Addresses that cannot be parsed are added to *unparsable*.
     """
-    resolver = page_resolver(root, url, site, encoding, longest)
+    resolver = page_resolver(root, url, site, encoding)
     seen = {identity(url)}
     read = set()
     links = []
@@ -280,8 +256,8 @@ def get_links(
         try:
             address = _page_address(resolver, href, site)
         except ValueError:
-            if count:
-                count.unparsable += 1
+            if unparsable is not None:
+                unparsable.append(href)
             continue
         if address and address[1] not in seen:
             seen.add(address[1])
@@ -289,14 +265,12 @@ def get_links(
     return links
 
 
-def link_addresses(
-    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
-) -> dict[str, str]:
+def link_addresses(root: Element, url: str, site: Site, encoding: str = "utf-8") -> dict[str, str]:
     """GetLinks without its elements, which is all that is asked of a page but the key page.
 
     The addresses by their identities; of several for one, one that is always the same.
     """
-    resolver = page_resolver(root, url, site, encoding, longest)
+    resolver = page_resolver(root, url, site, encoding)
     addresses: dict[str, str] = {}
     # Strings alone: an object for each element would cost more than all the rest.
     for href in {*_A_HREFS(root), *_AREA_HREFS(root)}:
@@ -318,9 +292,9 @@ def _page_address(resolver: Resolver, href: str, site: Site) -> tuple[str, str] 
     return address
 
 
-def page_resolver(root: Element, url: str, site: Site, encoding: str, longest: int) -> Resolver:
+def page_resolver(root: Element, url: str, site: Site, encoding: str) -> Resolver:
     """Addresses are relative to the first ``<base href>`` in the tree, wherever it stands."""
-    page, base = Resolver(url, encoding, longest, site.may_hold), _base(root)
+    page, base = Resolver(url, encoding, site.may_hold), _base(root)
     return page.moved_to(base) if base else page
 
 
@@ -356,7 +330,6 @@ class Targets:
     def __init__(self, root: Element, url: str, known: Addresses | None = None) -> None:
         page, base = Resolver(url), _base(root)
         self.resolver = page.moved_to(base) if base else page
-        self.is_plain = self.resolver.is_plain and not base
         self._known = {} if known is None else known
         self._directory = _directory(self.resolver.base)
         self.own = unquote(url.partition("#")[0].partition("?")[0])
@@ -443,11 +416,9 @@ _ELSEWHERE, _ITSELF, _FILE, _OTHER = (
 )
 
 
-def no_links_hint(
-    root: Element, url: str, site: Site, encoding: str = "utf-8", *, longest: int = 0
-) -> str:
-    """What to tell the user of a key page for which getLinks gives nothing; *longest* is its."""
-    resolver = page_resolver(root, url, site, encoding, longest)
+def no_links_hint(root: Element, url: str, site: Site, encoding: str = "utf-8") -> str:
+    """What to tell the user of a key page for which getLinks gives nothing."""
+    resolver = page_resolver(root, url, site, encoding)
     domain = registered_domain(urlsplit(identity(url)).hostname or "")
     kinds = Counter[str]()
     same_domain = 0

@@ -247,15 +247,13 @@ def read_page(
     site: Site,
     encoding: str = "utf-8",
     *,
-    longest: int = 0,
     for_template: bool = False,
 ) -> Page:
     """What the search needs to know of the page with this tree, loaded from *url*.
 
-    *longest* is that of :func:`~tplspider.web.html.get_links`. *for_template*, there is also what
-    the choice of a witness takes.
+    *for_template*, there is also what the choice of a witness takes.
     """
-    addresses = link_addresses(root, url, site, encoding, longest=longest)
+    addresses = link_addresses(root, url, site, encoding)
     texts = visible_texts(root)
     return Page(
         url=url,

@@ -1,8 +1,7 @@
 """What counts as a redirect, by HTTP or by meta refresh, and where it leads.
 
 The rules for the spider, which leaves the requests to Scrapy, and for every other way to load
-pages. Hosts that are longer than a host can be and a ``user:password@`` are looked for before
-anything is normalised: the one takes minutes, the other is not to be seen.
+pages. A ``user:password@`` is taken off before anything else.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from w3lib.html import get_base_url, get_meta_refresh, replace_entities
+from w3lib.html import get_base_url, get_meta_refresh
 from w3lib.url import safe_url_string
 
-from tplspider.web.addresses import LONGEST_HOST, clean_href, identity, is_elsewhere, without_user
+from tplspider.web.addresses import clean_href, identity, is_elsewhere, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -28,13 +27,7 @@ LONGEST_DELAY = 5.0  # of a meta refresh, in seconds; what waits for longer is a
 IGNORED_TAGS = ("noscript",)  # in which a meta refresh does not count
 
 _LOOKED_AT = 4096  # the characters in which Scrapy looks for a base and a refresh
-# A tag as w3lib reads it: in quotes after a "=", a ">" does not end it.
-_TAG = re.compile(
-    r"""<(?:base|meta)\s[^<>=]*(?:(?:=\s*"[^"]*"|=\s*'[^']*'|=(?!\s*["']))[^<>=]*)*""",
-    re.IGNORECASE | re.ASCII,
-)
 _NO_HOST = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")  # in the words of the URL Standard
-_LONG_HOST = re.compile(rf"[/\\]{{2}}[^/\\?#]{{{LONGEST_HOST + 1}}}")
 
 
 def clean_location(written: str) -> str:
@@ -86,8 +79,6 @@ def meta_refresh(
     """
     try:
         start = page.text[:_LOOKED_AT]
-        if _names_long_host(start):
-            return None
         base = get_base_url(start, page.url, page.encoding)
         delay, url = get_meta_refresh(start, base, page.encoding, ignore_tags=ignored_tags)
         if delay is None or url is None or delay > longest_delay:
@@ -106,11 +97,3 @@ def is_loop(target: str, passed: Container[str], *, sets_cookie: bool = False) -
     A site may set a cookie and send one back to the same address to look at it.
     """
     return target in passed and not sets_cookie
-
-
-def _names_long_host(html: str) -> bool:
-    for tag in _TAG.findall(html):
-        for written in (tag, replace_entities(tag)):
-            if _LONG_HOST.search(clean_href(written)):
-                return True
-    return False

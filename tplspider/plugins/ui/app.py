@@ -19,7 +19,6 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError, is_extension
-from tplspider.plugins.ui.connections import trust
 from tplspider.plugins.ui.searches import ended, read_lines
 from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler
 
-    from tplspider.plugins.ui.access import Access
+    from tplspider.plugins.ui.access import Access, Connections
     from tplspider.plugins.ui.searches import Searches
     from tplspider.plugins.ui.store import Answer, Run
 
@@ -38,8 +37,7 @@ logger = logging.getLogger(__name__)
 _ID = "{id:[0-9a-f]{16}}"
 _FEED = "{kind:candidates|summary|texts}.{format:jl|json|csv}"
 _LARGEST = 8 << 20  # bytes of a request: ten thousand addresses are less
-_MOST_LISTED, _LISTED, _MOST_STREAMS = 1000, 100, 50
-_STATES = ("", "open", "closed")
+_MOST_LISTED, _LISTED = 1000, 100
 _EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "guided"}'
 _KINDS: dict[str, type] = {
     "candidates": TemplateCandidate,
@@ -71,22 +69,24 @@ _HEADERS = {
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-def make_app(searches: Searches, access: Access, address: str) -> web.Application:
+def make_app(
+    searches: Searches, access: Access, connections: Connections, address: str
+) -> web.Application:
     """The application that a server runs."""
-    app = web.Application(middlewares=[_guard(access)], client_max_size=_LARGEST)
+    app = web.Application(middlewares=[_guard(access, connections)], client_max_size=_LARGEST)
     app.on_response_prepare.append(_add_headers)
     app.add_routes(App(searches, access, address).routes())
     return app
 
 
-def _guard(access: Access) -> Any:
+def _guard(access: Access, connections: Connections) -> Any:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer only those who may ask, and every fault by one line."""
         is_owner = False
         try:
             if is_owner := access.check(request):
-                trust(request)
+                connections.trust(request.transport)
             if request.method == "OPTIONS":
                 return _preflight(request)
             response = await handler(request)
@@ -146,7 +146,6 @@ class App:
 
     def __init__(self, searches: Searches, access: Access, address: str) -> None:
         self._searches, self._access, self._address = searches, access, address
-        self._streams = 0
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -209,22 +208,18 @@ class App:
 
     async def searches(self, request: web.Request) -> web.Response:
         """The last searches that are ``open`` or ``closed``; with ``before=NUMBER`` older ones."""
-        before, most = _whole(request, "before", 0), _whole(request, "limit", _LISTED)
-        state = request.query.get("state", "")
-        if state not in _STATES:
-            raise RefusedError(400, f"state: expected one of {', '.join(_STATES[1:])}")
-        most = min(most, _MOST_LISTED)
+        before, limit = _whole(request, "before", 0), _whole(request, "limit", _LISTED)
+        state, most = request.query.get("state", ""), min(limit, _MOST_LISTED)
         runs = [search.run for search in self._searches.open.values()]
         running = sum(run.state == "searching" for run in runs)
         counts = {"running": running, "waiting": len(runs) - running}
-        if state == "closed":
-            runs = []
-        runs = [run for run in runs if not before or run.number < before]
+        runs = [run for run in runs if state != "closed" and (not before or run.number < before)]
         if state != "open":
             runs += self._searches.store.closed(before, most)
         runs.sort(key=lambda run: -run.number)
-        told = {"searches": [_entry(run) for run in runs[:most]], **counts}
-        return web.json_response({**told, "total": self._searches.store.total()})
+        listed = [_entry(run) for run in runs[:most]]
+        total = self._searches.store.total()
+        return web.json_response({"searches": listed, **counts, "total": total})
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin searches."""
@@ -274,21 +269,15 @@ class App:
         return web.json_response({"address": f"{self._address}/enter?code={code}"})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """What happens in a search, a line each, until it is over."""
+        """The events of a search, a line each, until it is over."""
         run = self._run(request)
-        if self._streams >= _MOST_STREAMS:
-            raise RefusedError(503, "too many pages watch searches: close some")
         search = self._searches.open.get(run.id) or ended(run)
-        self._streams += 1
-        try:
-            out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-            await out.prepare(request)
-            async for events in search.follow():
-                lines = "".join(f"{json.dumps(event)}\n" for event in events)
-                await out.write(lines.encode())
-            await out.write_eof()
-        finally:
-            self._streams -= 1
+        out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await out.prepare(request)
+        async for events in search.follow():
+            lines = "".join(f"{json.dumps(event)}\n" for event in events)
+            await out.write(lines.encode())
+        await out.write_eof()
         return out
 
     # Reports to look at, texts and feeds to take away.

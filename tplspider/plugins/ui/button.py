@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     import argparse
 
 _MANIFEST, _DEFAULTS = "manifest.json", "defaults.js"  # where the port is
-_TOLD = """\
+_ID = b'"tplspider@tplspider.example"'
+_WRITTEN = """\
 The extension is in {folder}, for scrapy ui on port {port}. Load it:
   Chromium and the like: open chrome://extensions, switch on "Developer mode", press
     "Load unpacked", and choose the folder
@@ -29,7 +29,7 @@ If you want no extension, this address as a bookmark opens the form, filled in w
 
 
 def give_extension(opts: argparse.Namespace) -> str:
-    """Write it for the port of the server; gives what to tell. Raises ValueError and OSError."""
+    """Write the extension; returns how to load it. Raises ValueError and OSError."""
     if not opts.extension:
         raise ValueError("--extension: expected a folder")
     state = state_folder(opts)
@@ -44,9 +44,9 @@ def give_extension(opts: argparse.Namespace) -> str:
         except Timeout:
             raise ValueError(f"--port {port}: a server has {state.path}: end it first") from None
     write_extension(folder, port)
-    state.token()  # there is one from now on
+    state.token()  # makes one if there is none
     names = {"folder": folder, "port": port, "token": state.token_file}
-    return _TOLD.format(**names, bookmarklet=bookmarklet(port))
+    return _WRITTEN.format(**names, bookmarklet=bookmarklet(port))
 
 
 def write_extension(folder: Path, port: int) -> None:
@@ -58,31 +58,16 @@ def write_extension(folder: Path, port: int) -> None:
     ours = {file.name: file.read_bytes() for file in source.iterdir()}
     text = ours[_DEFAULTS].decode()
     ours[_DEFAULTS] = re.sub(r"(?<=PORT = )\d+", str(port), text).encode()
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder}: expected a folder")
-    is_new = not folder.exists() or not any(folder.iterdir())
-    if not is_new and _id_in(folder / _MANIFEST) != _id_of(ours[_MANIFEST]):
-        raise ValueError(f"{folder}: there are other files in it: give a new or an empty folder")
     folder.mkdir(parents=True, exist_ok=True)
-    # The manifest first: if writing breaks off, the folder is known as ours the next time.
-    for name in sorted(ours, key=lambda name: name != _MANIFEST):
-        (folder / name).unlink(missing_ok=True)  # it may be a link, which leads elsewhere
-        (folder / name).write_bytes(ours[name])
+    manifest = folder / _MANIFEST
+    is_ours = manifest.is_file() and _ID in manifest.read_bytes()
+    if not is_ours and any(folder.iterdir()):
+        raise ValueError(f"{folder}: there are other files in it: give a new or an empty folder")
+    for name, data in ours.items():
+        (folder / name).write_bytes(data)
 
 
 def bookmarklet(port: int) -> str:
     """The address of a bookmark that opens our form with the page's address; it has no token."""
     address = f'"http://127.0.0.1:{port}/?url="+encodeURIComponent(location.href)'
     return f'javascript:void open({address},"_blank","noopener")'
-
-
-def _id_in(path: Path) -> object:
-    return _id_of(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
-
-
-def _id_of(manifest: bytes) -> object:
-    """The extension that a manifest is of; None if it is not one."""
-    try:
-        return json.loads(manifest)["browser_specific_settings"]["gecko"]["id"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None

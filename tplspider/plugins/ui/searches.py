@@ -1,17 +1,16 @@
-"""The searches that are open, and the child process that makes them."""
+"""The searches of the page: one crawl makes all of them."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import signal
 import time
-from asyncio.subprocess import PIPE
 from contextlib import suppress
+from dataclasses import asdict
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from tplspider import signals
 from tplspider.arguments import (
     check_options,
     key_address,
@@ -19,31 +18,34 @@ from tplspider.arguments import (
     read_credentials,
     without_credentials,
 )
-from tplspider.items import CandidateSearch
+from tplspider.keylist import KeyLine
 from tplspider.plugins.ui.store import LOST, MOST, Run, StoreError
 from tplspider.report.words import answer_words, reason_words
+from tplspider.search.answer import LONGEST
 from tplspider.search.cliques import CANCELLED
 from tplspider.search.session import SearchOptions
+from tplspider.web.html import Link
 from tplspider.web.page import NO_LINKS, NOT_LOADED
+from tplspider.web.similarity import similarity
+from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
+    from scrapy.crawler import Crawler
+
+    from tplspider.items import CandidateSearch
     from tplspider.plugins.ui.store import Store
+    from tplspider.results import SearchAnswer
+    from tplspider.search.cliques import SubdigraphSearch, Visit
+    from tplspider.search.session import SearchSession
 
 logger = logging.getLogger(__name__)
 
-MOST_EVENTS = 5000  # of a search that are kept while it is open
+MOST_EVENTS = 5000  # kept of an open search
 _DEFAULTS = SearchOptions(strategy="guided")  # it needs fewer loads
-_LONGEST = 8000  # characters of an address: no server takes more
-_LONGEST_LINE = 256 << 20  # bytes: an answer may have a whole page in it
-_SILENCE = 60.0  # seconds without a sign of life before the child is killed
-_GRACE = 10.0  # seconds that the child has at its end
-_SHORT_LIFE, _LONGEST_PAUSE = 10.0, 60.0
-_DIED = "the process that searched ended"
-_UNBEGUN = "cancelled before it began"
+_LONGEST_ADDRESS = 8000
 
 
 class TooManyError(ValueError):
@@ -57,7 +59,7 @@ def read_lines(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The searches that the lines of a text ask for, and the lines that cannot be searched.
 
-    Empty lines and those that start with ``#`` do not count. Raises ValueError if an option is
+    Empty lines and those that start with ``#`` are skipped. Raises ValueError if an option is
     wrong, TooManyError if there are too many lines.
     """
     chosen = check_options(options, _DEFAULTS)
@@ -70,7 +72,7 @@ def read_lines(
         if len(wanted) + len(refused) == MOST:
             raise TooManyError(f"more than {MOST} addresses at once")
         try:
-            if len(given) > _LONGEST:
+            if len(given) > _LONGEST_ADDRESS:
                 raise ValueError(f"an address of {len(given)} characters")  # noqa: TRY301 - as others
             read_credentials(given, key_address(given))
         except ValueError as error:
@@ -82,50 +84,36 @@ def read_lines(
 
 
 class OpenSearch:
-    """A search that is not over, what happened in it, and what the child is told of it."""
+    """A search that is not over, and its events so far."""
 
-    def __init__(self, run: Run, order: dict[str, Any]) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self.order = order
-        self.events: list[dict[str, Any]] = []
-        self.changed = asyncio.Event()
+        self.search_id = ""  # in the crawl, once it has begun
+        self.pages: dict[int, dict[str, Any]] = {}  # that links led to, by rank
+        self._events: list[dict[str, Any]] = []
+        self._changed = asyncio.Event()
 
-    def tell(self, event: dict[str, Any]) -> None:
-        """Keep an event for those who watch."""
-        if len(self.events) < MOST_EVENTS or event["event"] == "ended":
-            self.events.append(event)
-        changed, self.changed = self.changed, asyncio.Event()
+    def add(self, event: str, **values: Any) -> None:
+        """Add an event for those who follow."""
+        if len(self._events) < MOST_EVENTS or event == "ended":
+            self._events.append({"event": event, **values})
+        changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
     async def follow(self) -> AsyncIterator[list[dict[str, Any]]]:
-        """What happened, and what does, until the search is over."""
+        """All events, from the first one until the search is over."""
         place = 0
-        while not place or self.events[place - 1]["event"] != "ended":
-            if place == len(self.events):
-                await self.changed.wait()
-            told, place = self.events[place:], len(self.events)
-            yield told
-
-    def take(self, event: dict[str, Any]) -> None:
-        """Keep what the list shows of an event."""
-        run = self.run
-        if event["event"] == "opened":
-            run.state, run.started = "searching", time.time()
-        elif event["event"] == "started":
-            run.key_url, run.title, run.links = event["url"], event["title"], event["links"]
-        elif event["event"] == "link":
-            run.tried, run.loads = max(run.tried, event["rank"]), event["loads"]
-            if event["members"] != [member["rank"] for member in run.members]:
-                rows = {row["rank"]: row for row in self.events if row["event"] == "link"}
-                rows[event["rank"]] = event
-                run.members = [_member(rows[rank]) for rank in event["members"] if rank in rows]
-        self.tell(event)
+        while not place or self._events[place - 1]["event"] != "ended":
+            if place == len(self._events):
+                await self._changed.wait()
+            fresh, place = self._events[place:], len(self._events)
+            yield fresh
 
 
 def ended(run: Run) -> OpenSearch:
-    """A search that is over, for those who watch."""
-    search = OpenSearch(run, {})
-    search.tell({"event": "ended", "search": vars(run)})
+    """The events of a search that was over before."""
+    search = OpenSearch(run)
+    search.add("ended", search=vars(run))
     return search
 
 
@@ -147,16 +135,26 @@ def outcome(summary: CandidateSearch, *, has_text: bool) -> str:
 
 
 class Searches:
-    """All searches that are open. A child process makes them; if it dies, another is started."""
+    """All searches that are open, and what the signals of their crawl say about them."""
 
-    def __init__(
-        self, store: Store, command: Sequence[str], env: dict[str, str], reports: Path
-    ) -> None:
+    def __init__(self, store: Store, crawler: Crawler, reports: Path) -> None:
         self.store = store
-        self.open: dict[str, OpenSearch] = {}  # the oldest first
-        self._command, self._env, self._reports = [*command, str(reports)], env, reports
-        self._process: Process | None = None
-        self._is_ending = False
+        self.open: dict[str, OpenSearch] = {}  # by the ids of their runs, the oldest first
+        self._begun: dict[str, OpenSearch] = {}  # by the ids that they have in the crawl
+        self._crawler, self._reports = crawler, reports
+        self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
+        for handler, signal in (
+            (self.search_opened, signals.search_opened),
+            (self.search_started, signals.search_started),
+            (self.link_settled, signals.link_settled),
+            (self.search_settled, signals.search_settled),
+            (self.line_answered, signals.line_answered),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+
+    @property
+    def _spider(self) -> Any:
+        return self._crawler.spider
 
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
         """Begin searches. Raises TooManyError or StoreError, and none is begun."""
@@ -168,18 +166,39 @@ class Searches:
         ]
         self.store.add(runs)
         for run, each in zip(runs, wanted, strict=True):
-            self.open[run.id] = OpenSearch(run, {"run": run.id, **each})
-            self._send(self.open[run.id].order)
+            self.open[run.id] = OpenSearch(run)
+            options = {"n": run.n, "strategy": run.strategy}
+            self._lines.put_nowait(KeyLine(run.number, each["url"], options, {"run": run.id}))
         return runs
 
+    async def keys(self) -> AsyncIterator[KeyLine]:
+        """The key pages to search from, as they come."""
+        admission = self._spider.admission
+        admission.anew = True  # the same search again is made again
+        admission.is_wanted = lambda key: key.input["run"] in self.open
+        while line := await self._lines.get():
+            yield line
+
     def cancel(self, runs: Sequence[str]) -> int:
-        """Cancel open searches: what was found so far is their answer. Gives their number."""
-        # Those that wait first, so that none of them begins.
+        """Cancel open searches: what was found so far is their answer. Returns their number."""
         found = [self.open[run] for run in runs if run in self.open]
-        for search in reversed(found):
-            self._send({"cancel": search.run.id})
-        self._stop([search for search in found if search.run.state == "waiting"], _UNBEGUN)
+        # Those that wait first, so that none of them begins.
+        self._stop(
+            [search for search in found if not search.search_id], "cancelled before it began"
+        )
+        for search in found:
+            if search.search_id:
+                self._spider.tracker.cancel(search.search_id)
         return len(found)
+
+    def end(self) -> None:
+        """End what has not begun, and ask for no more key pages: the crawl is about to end."""
+        self._stop([search for search in self.open.values() if not search.search_id], LOST)
+        self._lines.put_nowait(None)
+
+    def lose(self) -> None:
+        """End all searches whose answers did not come before the end of the crawl."""
+        self._stop([*self.open.values()], LOST)
 
     def _stop(self, searches: Sequence[OpenSearch], note: str) -> None:
         """End searches without an answer."""
@@ -196,139 +215,96 @@ class Searches:
         try:
             self.store.save([search.run for search in searches], answer, report)
         except StoreError as error:
-            logger.error("What searches gave is lost: %s", error)  # noqa: TRY400 - it says it all
+            logger.error("Answers are lost: %s", error)  # noqa: TRY400 - it says it all
             for search in searches:
                 search.run.note = f"its answer is lost: {error}"
                 search.run.has_answer = search.run.has_report = False
         for search in searches:
             del self.open[search.run.id]
-            search.tell({"event": "ended", "search": vars(search.run)})
+            search.add("ended", search=vars(search.run))
 
-    # What the child tells.
+    # Signals of the crawl.
 
-    def _take(self, line: bytes) -> None:
-        try:
-            event = json.loads(line)
-            search = self.open.get(event.pop("run"))
-            kind = event["event"]
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # The settings of a project may print something.
-            logger.warning("The process that searches printed: %s", ascii(line[:200])[2:-1])
-            return
-        if search is None:  # a sign of life; or the search was cancelled before it began
-            return
-        if kind == "answer":
-            self._answered(search, event)
-        elif kind == "settled":
+    def search_opened(self, session: SearchSession) -> None:
+        key = self._spider.searches[session.search_id].key
+        search = self._begun[session.search_id] = self.open[key.input["run"]]
+        search.search_id = session.search_id
+        search.run.state, search.run.started = "searching", time.time()
+        search.add("opened")
+
+    def search_started(self, session: SearchSession, links: int) -> None:
+        search, title = self._begun[session.search_id], ""
+        if session.search:
+            title = _text(session.search.key_page.title)
+        run = search.run
+        run.key_url, run.title, run.links = storable(session.key_url), title, links
+        search.add("started", url=run.key_url, title=title, links=links)
+
+    def link_settled(self, session: SearchSession, search: SubdigraphSearch, visit: Visit) -> None:
+        """Add the event of a link; *members* are the ranks of the best CS so far."""
+        link, page = visit.link, visit.page
+        row = {
+            "rank": visit.rank,
+            "url": storable(visit.url),
+            "outcome": visit.outcome,
+            "reason": storable(visit.reason),
+            "words": reason_words(storable(visit.reason)) if visit.reason else "",
+            "title": _text(page.title) if page else "",
+            "anchor_text": _text(link.anchor_text) if isinstance(link, Link) else "",
+            "similarity": similarity(search.key_page, page) if page else None,
+            "members": [member.rank for member in search.members],
+            "loads": search.loads,
+        }
+        found = self._begun[session.search_id]
+        found.pages[visit.rank] = _member(row)
+        found.run.tried, found.run.loads = max(found.run.tried, visit.rank), search.loads
+        found.run.members = [found.pages[member.rank] for member in search.members]
+        found.add("link", **row)
+
+    def search_settled(self, session: SearchSession) -> None:
+        """The items are out: an answer that has not come by now is lost."""
+        search = self._begun.pop(session.search_id)
+        if search.run.id in self.open:
             self._stop([search], "its results are lost: the log has the error")
-        else:
-            search.take(event)
 
-    def _answered(self, search: OpenSearch, event: dict[str, Any]) -> None:
-        run, text = search.run, event["text"]
-        summary = CandidateSearch(**event["summary"])
+    def line_answered(self, answer: SearchAnswer) -> None:
+        """Keep an answer, with the report that the crawl wrote."""
+        summary, template = answer.summary, answer.template
+        run_id = (summary.input or {}).get("run", "")
+        if run_id not in self.open:
+            return
+        search = self.open[run_id]
+        self._describe(search.run, answer)
+        page = b""
+        with suppress(OSError):  # the log has the error
+            path = self._reports / f"{summary.search_id}.html"
+            page = path.read_bytes()
+            path.unlink()
+        search.run.has_answer, search.run.has_report = True, bool(page)
+        kept = {
+            "summary": asdict(summary) | {"input": None, "line": None},  # they are ours
+            "candidates": [asdict(candidate) for candidate in answer.candidates],
+            "text": asdict(template) | {"key_html": ""} if template else None,
+        }
+        self._close([search], kept, page)
+
+    def _describe(self, run: Run, answer: SearchAnswer) -> None:
+        """Put what the list shows of an answer into its run."""
+        summary, text = answer.summary, answer.template
         words = answer_words(summary)
         run.ended = time.time()
         run.state = outcome(summary, has_text=text is not None)
         run.key_url, run.title = summary.key_url, summary.key_title
         run.links, run.tried, run.loads = summary.links, len(summary.explored), summary.loads
-        run.members = [_member(row) for row in event["candidates"]]
-        run.length = len(text["main_text"]) if text else 0
+        run.members = [_member(asdict(candidate)) for candidate in answer.candidates]
+        run.length = len(text.main_text) if text else 0
         run.headline = words.headline
         if run.state == "none" and summary.key_outcome != "ok":  # a page without links has a text
             run.headline = f"No other page was found: {reason_words(summary.key_outcome)}"
-        fault = f"there is no text: {event['fault']}" if event["fault"] else ""
+        fault = f"there is no text: {answer.fault}" if answer.fault else ""
         run.note = "; ".join(filter(None, (words.why, *words.know, fault)))
         run.advice = " ".join(words.attempts) if run.state in ("none", "failed") else ""
-        run.has_answer = True
-        page = b""
-        with suppress(OSError):
-            path = self._reports / f"{run.id}.html"
-            page = path.read_bytes()
-            path.unlink()
-        run.has_report = bool(page)
-        answer = {name: event[name] for name in ("summary", "candidates", "text")}
-        self._close([search], answer, page)
-
-    # The child itself.
-
-    def _send(self, message: dict[str, Any]) -> None:
-        """Tell the child something. If there is none now, the next one is told what it needs."""
-        process = self._process
-        if process and process.stdin and not process.stdin.is_closing():
-            process.stdin.write(json.dumps(message).encode() + b"\n")
-
-    async def work(self) -> None:
-        """Keep a child running, until :meth:`end`. If it never lives long, pauses get longer."""
-        pause = 0.0
-        while not self._is_ending:
-            begun = time.monotonic()
-            status = await self._live()
-            note = LOST if self._is_ending else _DIED
-            begun_by_it = [each for each in self.open.values() if each.run.state != "waiting"]
-            self._stop(begun_by_it, note)
-            if self._is_ending:
-                break
-            lived = time.monotonic() - begun
-            pause = 0.0 if lived > _SHORT_LIFE else min(max(1.0, 2 * pause), _LONGEST_PAUSE)
-            logger.warning("%s (status %s); it is started again in %g s", _DIED, status, pause)
-            await asyncio.sleep(pause)
-        self._stop([*self.open.values()], LOST)
-
-    async def _live(self) -> int:
-        """From the start of a child to its end; gives its exit status."""
-        try:
-            # Ctrl-C is for the server, which ends the child in order.
-            process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=PIPE,
-                stdout=PIPE,
-                limit=_LONGEST_LINE,
-                env=self._env,
-                start_new_session=True,
-            )
-        except OSError as error:
-            logger.error("The process that searches cannot be started: %s", error)  # noqa: TRY400
-            return 1
-        self._process = process
-        for search in self.open.values():
-            self._send(search.order)
-        assert process.stdout
-        try:
-            # It gives signs of life; a page must not take the other searches with it.
-            while line := await asyncio.wait_for(process.stdout.readline(), _SILENCE):
-                self._take(line)
-        except (ValueError, OSError) as error:  # a line without end; TimeoutError
-            logger.error("The process that searches is killed: %s", str(error) or "it hangs")  # noqa: TRY400
-            _send_signal(process, signal.SIGKILL)
-        finally:
-            self._process = None
-        return await process.wait()
-
-    async def end(self, working: asyncio.Task[None]) -> int:
-        """Let the child hand in what it has, and end; gives how many searches ended early."""
-        self._is_ending = True
-        early = len(self.open)
-        process = self._process
-        if process is None:
-            working.cancel()
-        elif process.stdin:
-            process.stdin.close()
-        latest = time.monotonic() + _GRACE
-        while self.open and not working.done() and time.monotonic() < latest:
-            await asyncio.wait({working}, timeout=0.1)
-        # Scrapy waits for requests in flight, but not after a second signal.
-        for each in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
-            await asyncio.wait({working}, timeout=1)
-            if process and not working.done():
-                _send_signal(process, each)
-        working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
-        self._stop([*self.open.values()], LOST)
-        return early
 
 
-def _send_signal(process: Process, number: int) -> None:
-    with suppress(ProcessLookupError):
-        process.send_signal(number)
+def _text(text: str) -> str:
+    return storable(text[:LONGEST])

@@ -1,4 +1,4 @@
-"""``scrapy ui`` from its options to its end: a server, or a word with the one that runs already."""
+"""``scrapy ui`` from its options to its end: a server, or the address of one that runs already."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import socket
 import sys
 import webbrowser
 from contextlib import closing, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
 from tempfile import TemporaryDirectory
@@ -23,25 +24,31 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
 from filelock import FileLock, Timeout
+from scrapy.settings import default_settings
 
-from tplspider.plugins.ui.access import Access, address_of, key_of, proof_of
+from tplspider.plugins.ui.access import Access, Connections, address_of, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
-from tplspider.plugins.ui.connections import accept
 from tplspider.plugins.ui.searches import Searches
 from tplspider.plugins.ui.store import Store
+from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.settings import Settings
 
 logger = logging.getLogger(__name__)
+# What others send that is not HTTP is not logged; faults of handlers are, by app.
+http_logger = logging.getLogger(f"{__name__}.http")
+http_logger.setLevel(logging.CRITICAL)
 
 HOST, PORT = "127.0.0.1", 8765
-_GOOD_TOKEN = re.compile(r"[A-Za-z0-9_-]{32,200}")
 _ASKED = 10.0  # seconds that a server has to answer
 _PATIENCE = 2.0  # seconds that open answers have at the end
+_GRACE = 10.0  # seconds that the crawl has at the end
 
 
 def default_folder() -> Path:
@@ -71,10 +78,9 @@ class StateFolder:
     def token(self, *, new: bool = False) -> str:
         """The token: that of the last time, or a *new* one."""
         found = self._read("token")
-        if new or not _GOOD_TOKEN.fullmatch(found):
+        if new or not found:
             found = token_urlsafe(32)
             self.write("token", found)
-        self.token_file.chmod(0o600)
         return found
 
     def port(self) -> int:
@@ -87,19 +93,14 @@ class StateFolder:
         return self._read("address")
 
     def _read(self, name: str) -> str:
-        with suppress(FileNotFoundError, UnicodeDecodeError):
-            return (self.path / name).read_text("ascii").strip()
+        with suppress(FileNotFoundError):
+            return (self.path / name).read_text("ascii", "ignore").strip()
         return ""
 
     def write(self, name: str, text: str) -> None:
-        beside = self.path / f".{name}.{token_hex(4)}"
-        try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(f"{text}\n")
-            beside.replace(self.path / name)
-        finally:
-            beside.unlink(missing_ok=True)
+        descriptor = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
 
 
 def state_folder(opts: argparse.Namespace) -> StateFolder:
@@ -114,75 +115,92 @@ def read_port(given: str) -> int:
     return int(given)
 
 
+def prepare(settings: Settings) -> None:
+    """Set what the crawl of the searches needs, in any project. Raises ValueError."""
+    # It has no end of its own.
+    limits = [name for name in dir(default_settings) if name.startswith("CLOSESPIDER_")]
+    for name in (*limits, "LOG_STDOUT", "TWISTED_REACTOR"):
+        settings.set(name, getattr(default_settings, name), priority="cmdline")
+    # Below what -s says: texts are what most people search for.
+    settings.set("TPLSPIDER_TEXTS", value=True, priority=30)
+    if find_spec("html_to_markdown"):
+        settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
+    if settings.get("JOBDIR"):
+        raise ValueError("JOBDIR: the searches of scrapy ui are not those of a job")
+    TemplateCandidatesSpider.check({"_keys": None}, settings)
+
+
 async def serve(
+    process: AsyncCrawlerProcess,
     folder: StateFolder,
     access: Access,
     listener: socket.socket,
-    worker: Sequence[str],
     ready: Callable[[str], object],
 ) -> int:
-    """Run until Ctrl-C or SIGTERM; *ready* is called with an address that signs a browser in.
+    """Run until Ctrl-C or SIGTERM, or until the crawl ends by itself.
 
-    *worker* is the command of the child process. Gives how many searches were ended early.
+    *ready* is called with an address that signs a browser in. Returns how many searches were ended
+    early.
     """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, stop.set)
-    # The bar of a crawl is for those who crawl.
-    env = {**os.environ, "TQDM_DISABLE": "1"}
     with closing(Store(folder.path)) as store, TemporaryDirectory() as reports:
-        searches = Searches(store, worker, env, Path(reports))
+        crawler = process.create_crawler(TemplateCandidatesSpider)
+        searches = Searches(store, crawler, Path(reports))
+        connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, folder.address()),
+            make_app(searches, access, connections, folder.address()),
             handler_cancellation=True,  # of streams that nobody reads any more
             access_log=None,
-            logger=_http_logger(),
+            logger=http_logger,
             shutdown_timeout=_PATIENCE,
         )
         await runner.setup()
         assert runner.server
-        accepting = asyncio.create_task(accept(listener, runner.server))
-        working = asyncio.create_task(searches.work())
+        accepting = asyncio.create_task(connections.accept(listener, runner.server))
+        crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
             ready(f"{folder.address()}/enter?code={access.make_code('/')}")
-            await stop.wait()
+            stopped = asyncio.create_task(stop.wait())
+            await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
+            early = len(searches.open)
+            searches.end()
+            stopping = asyncio.create_task(process.stop())
+            # Scrapy waits for requests in flight: answers are there before that.
+            await asyncio.wait({crawl}, timeout=_GRACE)
+            stopping.cancel()
         finally:
-            early = await searches.end(working)
+            searches.lose()
             accepting.cancel()
             await runner.cleanup()
+        if crawl.done():
+            await crawl
+        if not stop.is_set():
+            logger.error("The crawl has ended: %s", crawler.stats.get_value("finish_reason"))
         return early
 
 
-def _http_logger() -> logging.Logger:
-    """The log of aiohttp, without what others send that is not HTTP."""
-    found = logging.getLogger(f"{__name__}.http")
-    found.addFilter(_is_fault_of_ours)
-    return found
-
-
-def _is_fault_of_ours(record: logging.LogRecord) -> bool:
-    error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError | web.RequestPayloadError | OSError)
-
-
-def run_ui(opts: argparse.Namespace, worker: Sequence[str], say: Callable[[str], object]) -> None:
+def run_ui(
+    opts: argparse.Namespace, process: AsyncCrawlerProcess, say: Callable[[str], object]
+) -> None:
     """Serve until Ctrl-C. Raises ValueError, StoreError and OSError."""
     folder = state_folder(opts)
     try:
         with folder.lock:
-            _serve(folder, opts, worker, say)
+            _run_server(folder, opts, process, say)
     except Timeout:
-        if names := _options_of_a_start(opts):
-            why = f"{', '.join(names)}: a server has {folder.path} already: end it first"
+        if opts.new_token:
+            why = f"--new-token: a server has {folder.path} already: end it first"
             raise ValueError(why) from None
         _show(ask_for_address(folder), say, is_opened=opts.open)
 
 
-def _serve(
+def _run_server(
     folder: StateFolder,
     opts: argparse.Namespace,
-    worker: Sequence[str],
+    process: AsyncCrawlerProcess,
     say: Callable[[str], object],
 ) -> None:
     before = folder.port()
@@ -211,9 +229,21 @@ def _serve(
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
 
-        early = asyncio.run(serve(folder, access, listener, worker, ready))
+        serving = asyncio.get_event_loop().create_task(
+            serve(process, folder, access, listener, ready)
+        )
+        serving.add_done_callback(_stop_reactor)
+        process.start(stop_after_crawl=False, install_signal_handlers=False)
+        early = serving.result()
         told = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
         say(f"The server has ended{told}.")
+
+
+def _stop_reactor(_: object) -> None:
+    from twisted.internet import reactor as installed  # the import installs one
+
+    reactor: Any = installed
+    reactor.stop()
 
 
 def _address(host: str, port: int) -> str:
@@ -242,21 +272,6 @@ def _listen(host: str, port: int) -> socket.socket:
                 " that program is a scrapy ui, the --dir that it has"
             ) from error
         raise ValueError(f"--host {host!r} --port {port}: {error.strerror or error}") from error
-
-
-def _options_of_a_start(opts: argparse.Namespace) -> list[str]:
-    """The options that only a server that is started can go by, as they were given."""
-    given = {
-        "--port": opts.port is not None,
-        "--host": opts.host != HOST,
-        "--new-token": opts.new_token,
-        "--profile": opts.search_profile is not None,
-        "-s": opts.set,
-        "--loglevel": opts.loglevel,
-        "--logfile": opts.logfile,
-        "--nolog": opts.nolog,
-    }
-    return [name for name, is_given in given.items() if is_given]
 
 
 def ask_for_address(folder: StateFolder) -> str:

@@ -1,4 +1,4 @@
-"""The list of searches in a file of SQLite, which survives any end of the server."""
+"""The list of searches in an SQLite file, which survives any end of the server."""
 
 from __future__ import annotations
 
@@ -83,24 +83,23 @@ class Store:
         self._path = folder / "list.sqlite"
         with self._errors():
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            self._file = sqlite3.connect(self._path, isolation_level=None)
+            self._file = sqlite3.connect(self._path)
             self._file.executescript(_TABLE)
             # What was open when the server was killed.
-            self._file.execute(
-                "UPDATE runs SET is_open = 0,"
-                " record = json_set(record, '$.state', 'stopped', '$.note', ?) WHERE is_open",
-                (LOST,),
-            )
+            with self._file:
+                self._file.execute(
+                    "UPDATE runs SET is_open = 0,"
+                    " record = json_set(record, '$.state', 'stopped', '$.note', ?) WHERE is_open",
+                    (LOST,),
+                )
 
     def add(self, runs: Sequence[Run]) -> None:
-        """Keep new runs, all or none, give them numbers, and forget the oldest beyond the most."""
-        with self._errors(), self._transaction():
+        """Add new runs, all or none, number them, and delete the oldest beyond the limit."""
+        with self._errors(), self._file:
             for run in runs:
                 values = run.id, json.dumps(asdict(run))
-                self._file.execute(
-                    "INSERT INTO runs (id, is_open, record) VALUES (?, 1, ?)", values
-                )
-                ((run.number,),) = self._file.execute("SELECT last_insert_rowid()")
+                insert = "INSERT INTO runs (id, is_open, record) VALUES (?, 1, ?)"
+                run.number = self._file.execute(insert, values).lastrowid or 0
             self._file.execute(
                 "DELETE FROM runs WHERE NOT is_open AND number <="
                 " (SELECT number FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?)",
@@ -108,10 +107,10 @@ class Store:
             )
 
     def save(self, runs: Sequence[Run], answer: Answer | None = None, report: bytes = b"") -> None:
-        """Keep what became of runs that are over; a single one with its answer and report."""
+        """Save runs that are over; a single one with its answer and report."""
         packed = zlib.compress(json.dumps(answer).encode()) if answer else None
         page = zlib.compress(report) if report else None
-        with self._errors(), self._transaction():
+        with self._errors(), self._file:
             self._file.executemany(
                 "UPDATE runs SET is_open = 0, record = ?, answer = ?, report = ? WHERE id = ?",
                 [(json.dumps(asdict(run)), packed, page, run.id) for run in runs],
@@ -158,17 +157,6 @@ class Store:
     def close(self) -> None:
         with suppress(sqlite3.Error):
             self._file.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._file.execute("BEGIN")
-        try:
-            yield
-            self._file.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._file.execute("ROLLBACK")
-            raise
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -98,42 +98,10 @@
   const drawing = document.getElementById("topology");
   if (!drawing) return;
   const caption = document.querySelector(".caption");
-  const layer = drawing.querySelector(".shown-lines");
   const nodes = new Map();
   for (const node of drawing.querySelectorAll(".node")) nodes.set(node.dataset.rank, node);
 
-  function middle(node) {
-    const circle = node.querySelector("circle:not(.ring)");
-    if (circle) return [circle.cx.baseVal.value, circle.cy.baseVal.value];
-    const box = node.querySelector("rect");
-    return [box.x.baseVal.value + box.width.baseVal.value / 2,
-            box.y.baseVal.value + box.height.baseVal.value / 2];
-  }
-
-  // A line between the edges of two nodes.
-  function between(from, to) {
-    const [[x1, y1], [x2, y2]] = [middle(from), middle(to)];
-    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-    const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
-    const [a, b] = [from, to].map((node) => (node.querySelector("circle")?.r.baseVal.value ?? 22) + 3);
-    return `M${x1 + dx * a} ${y1 + dy * a}L${x2 - dx * b} ${y2 - dy * b}`;
-  }
-
-  const linked = new Map();
-  function links(node) {
-    if (!linked.has(node)) {
-      const ranks = new Set();
-      for (const range of (node.dataset.links || "").split(" ").filter(Boolean)) {
-        const [first, last] = range.split("-").map(Number);
-        for (let rank = first; rank <= (last ?? first); rank += 1) ranks.add(String(rank));
-      }
-      linked.set(node, ranks);
-    }
-    return linked.get(node);
-  }
-
   function show(node) {
-    for (const end of nodes.values()) end.classList.remove("linked");
     caption.textContent = node.getAttribute("aria-label");
     caption.hidden = false;
     const rank = node.dataset.rank;
@@ -141,28 +109,11 @@
       line.classList.toggle("shown", line.dataset.from === rank || line.dataset.to === rank);
     }
     drawing.classList.add("pointed");
-    if (!node.dataset.links && !drawing.classList.contains("large")) return;
-    const lines = document.createDocumentFragment();
-    for (const [other, end] of nodes) {
-      const forth = links(node).has(other);
-      const back = links(end).has(rank);
-      if (end === node || (!forth && !back)) continue;
-      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      line.setAttribute("class", forth && back ? "line mutual" : "line one-way");
-      line.setAttribute("d", forth ? between(node, end) : between(end, node));
-      line.setAttribute("marker-end", "url(#to-shown)");
-      if (forth && back) line.setAttribute("marker-start", "url(#to-shown)");
-      lines.append(line);
-      end.classList.add("linked");
-    }
-    layer.replaceChildren(lines);
   }
 
   function hide() {
     drawing.classList.remove("pointed");
-    layer.replaceChildren();
     for (const line of drawing.querySelectorAll(".shown")) line.classList.remove("shown");
-    for (const end of nodes.values()) end.classList.remove("linked");
     const focused = nodes.get(document.activeElement?.dataset?.rank);
     if (focused) show(focused);
     else caption.hidden = true;
