@@ -15,16 +15,16 @@ from tests.support.loaded_extension import (
     popup_of,
     written_extension,
 )
+from tests.support.opened_pages import PROVOKE, violations
 from tests.support.report_pages import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, Thief, UiServer
-from tests.test_report_browser import PROVOKE, violations
 from tplspider.demo.server import KEY_PAGE, SiteServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import BrowserContext, Request
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs
@@ -165,11 +165,12 @@ def test_a_stranger_on_the_port_gets_nothing(popup: Popup, ui: UiServer, relays:
 @needs_chromium
 def test_the_token_never_leaves_the_extension(popup: Popup, ui: UiServer) -> None:
     """What it sends in its place is of no use once the server has ended."""
-    sent: list[str] = []
-    popup.page.on("request", lambda request: sent.append(str(request.all_headers())))
+    requests: list[Request] = []
+    popup.page.on("request", requests.append)
     popup.open(popup.front.url)
-    popup.page.locator("#all").evaluate("(button) => button.click()")
-    popup.page.wait_for_timeout(500)
+    with popup.page.expect_response(lambda response: response.url.endswith("/api/codes")):
+        popup.page.locator("#all").evaluate("(button) => button.click()")
+    sent = [str(request.all_headers()) for request in requests]
     assert any("Bearer" in each for each in sent)
     assert not any(ui.token in each for each in sent)
 

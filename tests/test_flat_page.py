@@ -100,12 +100,6 @@ def test_the_page_itself(href: str) -> None:
     assert page.targets[-1] == KEY_URL
 
 
-def test_parts_and_queries_of_the_page_itself() -> None:
-    assert links('<a href="#a">x</a><a href="key.html#b">x</a>') == ["self?#a", "self?#b"]
-    assert links('<a href="?p=2">x</a>') == ["self?p=2#"]
-    assert links("<a href='?p=2'>x</a>", KEY_URL + "?p=2") == ["self?p=2#"]
-
-
 @pytest.mark.parametrize(
     "href",
     [
@@ -126,30 +120,6 @@ def test_an_address_with_that_of_the_page_in_it_is_the_same_on_every_page(href: 
         for path in ("docs/key", "docs/deep/other", "news/2026/third")
     }
     assert len(found) == 1
-
-
-def test_a_short_path_is_no_name() -> None:
-    assert links('<a href="/banana.html">x</a>', "http://example.org/a") == [
-        "http://example.org/banana.html"
-    ]
-
-
-def test_images_and_frames_lead_somewhere_too() -> None:
-    html = '<img src="a.png"><iframe src="b.html"></iframe><map><area href="c.html"></map><img>'
-    assert links(html) == [
-        f"http://example.org/docs/{name}" for name in ("a.png", "b.html", "c.html")
-    ]
-
-
-@pytest.mark.parametrize("href", ["mailto:a@b.example", "javascript:void(0)", "http://[::1", "a:b"])
-def test_what_is_no_page_is_taken_as_written(href: str) -> None:
-    assert links(f'<a href="{href}">x</a>') == [href]
-
-
-def test_without_a_body_the_page_is_the_root() -> None:
-    page = read("<html><frameset><frame src=a.html><frame src=b.html></frameset></html>")
-    assert page.tags == ["html", "frameset", "frame", "frame"]
-    assert read("").tags[0] == "html"
 
 
 def test_a_few_loose_words_in_the_layout_do_not_count() -> None:

@@ -1,9 +1,7 @@
+"""The strategy guided: its order is that of the definition, and needs fewer loads."""
+
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import guided_literal
-from tests.support.crawls import PROJECT, Crawl, FixtureServer
 from tests.support.examples import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
@@ -20,8 +17,10 @@ from tplspider.search.sort_links import sort_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from random import Random
+
+    from tests.support.crawls import Crawl, FixtureServer
+
 
 URL = "http://example.org/docs/this.html"
 
@@ -43,29 +42,6 @@ def test_a_menu_is_a_block_of_links() -> None:
     assert (found["c.html"].entries, found["c.html"].own_entry) == (1, False)
     assert found["c.html"].text_place
     assert not found["a.html"].text_place
-
-
-def test_the_best_place_of_a_link_counts() -> None:
-    found = signs(
-        """<p>Some words before <a href=a.html>it</a> and some words after it.</p>
-        <nav><a href=a.html>A</a> <a href=b.html>B</a> <a href=c.html>C</a></nav>
-        <footer><a href=c.html>C</a></footer>"""
-    )
-    assert found["a.html"] == MenuSigns(entries=3, places=2, menu_place=True)
-    assert (found["c.html"].places, found["c.html"].text_place) == (2, False)
-
-
-def test_the_pages_before_and_after_are_marked() -> None:
-    found = signs(
-        """<a rel=next href=n.html>Weiter</a> <li class=previous><a href=p.html>Zurück</a></li>
-        <a href=x.html>Next</a>"""
-    )
-    assert {name for name, of in found.items() if of.sequence} == {"n.html", "p.html"}
-
-
-def test_a_page_without_text_or_links_has_no_signs() -> None:
-    assert signs("<body></body>") == {}
-    assert signs("<a href=a.html></a>")["a.html"].entries == 1
 
 
 @examples(200)
@@ -112,70 +88,20 @@ def test_links_that_the_loaded_pages_have_come_first() -> None:
     assert guided.loads < paper.loads
 
 
-def test_it_is_complete_also_where_the_signs_mislead() -> None:
-    menu = [f"/index.php?p={i}" for i in range(6)]
-    plain = [f"/doc{i}.html" for i in range(120)]
-    site = PlainSite({path: [other for other in menu if other != path] for path in menu})
-    site.links["/index.php?p=9"] = [*menu, *plain]
-    search, _ = run(site, "/index.php?p=9", strategy="guided", size=3)
-    assert search.loads == 4
-    # Here the menu is what looks least like one: it takes the next links of sortLinks in between.
-    site.links["/"] = [*menu, *plain]
-    paper, _ = run(site, "/", size=3)
-    guided, _ = run(site, "/", strategy="guided", size=3)
-    assert paper.complete
-    assert guided.complete
-    assert guided.loads <= 2 * paper.loads + 24
-
-
 # Places of all kinds, and addresses that are one target, one identity, both or neither.
 PLACES = st.sampled_from(
     [
-        "div",
-        "ul",
-        "li",
-        "p",
-        "nav",
-        "main",
-        "footer",
-        "noscript",
-        "td class=menu",
-        "div class=content id=toc",
-        "li class=next",
-        "span role=navigation",
-        "b rel=prev",
-        "a href=/a%2Fb",
-        "a name=x",
+        *("div", "ul", "li", "p", "nav", "main", "footer", "noscript", "td class=menu"),
+        *("div class=content id=toc", "li class=next", "span role=navigation", "b rel=prev"),
+        *("a href=/a%2Fb", "a name=x"),
     ]
 )
 ADDRESSES = st.sampled_from(
     [
-        "a.html",
-        "./a.html",
-        " a.html#x",
-        "/docs/a.html",
-        "HTTP://EXAMPLE.org/docs/a.html",
-        "b.html?x=1&y=2",
-        "b.html?y=2&x=1",
-        "/b.html?",
-        "/b.html",
-        "/a/b",
-        "/a%2Fb",
-        "/a%2fb",
-        "/a%20b",
-        "/%61/b",
-        "/c d",
-        "/docs/",
-        "/docs",
-        "?",
-        "",
-        "#here",
-        "this.html",
-        "/docs/this.html?x#y",
-        "http://me@example.org/a/b",
-        "http://other.example/",
-        "mailto:x",
-        "http://[",
+        *"a.html ./a.html /docs/a.html HTTP://EXAMPLE.org/docs/a.html b.html?x=1&y=2".split(),
+        *"b.html?y=2&x=1 /b.html? /b.html /a/b /a%2Fb /a%2fb /a%20b /%61/b /docs/ /docs".split(),
+        *"? #here this.html /docs/this.html?x#y mailto:x http://[ http://me@example.org/a/b".split(),
+        *(" a.html#x", "/c d", "", "http://other.example/"),
         f"/{'long/' * 60}?b=1&a=2",
         f"/./{'long/' * 60}?b=1&a=2",
     ]
@@ -201,6 +127,7 @@ ANCHORS = st.builds(
     WORDS,
     WORDS,
 )
+
 PAGES = st.builds(
     "{}<body {}>{}{}".format,
     st.sampled_from(["", "", "", "<base href=/docs/deep/>", "<base href=''><base href=/x/>"]),
@@ -222,10 +149,9 @@ PAGES = st.builds(
 @given(
     PAGES,
     st.sampled_from([URL, "http://example.org/d%20x/", "http://example.org/b.html?x=1"]),
-    st.sampled_from([0, 100]),
 )
-def test_the_signs_are_those_of_the_definition(html: str, url: str, longest: int) -> None:
-    links = get_links(parse_html(html), url, Site(identity(url)), longest=longest)
+def test_the_signs_are_those_of_the_definition(html: str, url: str) -> None:
+    links = get_links(parse_html(html), url, Site(identity(url)))
     assert menu_signs(links, url) == guided_literal.menu_signs(links, url)
     in_order = sort_links(links, identity(url))
     positions = [links.index(link) for link in in_order]
@@ -269,18 +195,6 @@ def test_the_order_of_many_links_is_that_of_the_definition(
     assert outcome(found) == outcome(expected)
 
 
-@pytest.mark.slow
-def test_a_thousand_links_that_lead_nowhere_are_not_dear() -> None:
-    links = [f"/{i}/x" for i in range(1000)]
-    site = PlainSite({"/": links})
-    start = process_time()
-    paper, _ = run(site, "/", size=3, max_loads=0)
-    middle = process_time()
-    guided, _ = run(site, "/", strategy="guided", size=3, max_loads=0)
-    assert guided.loads == paper.loads == 1001
-    assert process_time() - middle < 20 * (middle - start)
-
-
 def test_a_crawl_needs_fewer_loads(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -292,54 +206,3 @@ def test_a_crawl_needs_fewer_loads(
         assert done.summary["complete"]
         loads[strategy] = done.summary["loads"]
     assert 4 <= loads["guided"] < loads["paper"]
-
-
-def test_a_strategy_is_a_function(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    for name in ("tplspider", "settings"):
-        shutil.copytree(PROJECT / name, tmp_path / name)
-    shutil.copy(PROJECT / "scrapy.cfg", tmp_path)
-    guide = (PROJECT / "docs" / "method.md").read_text("utf-8")
-    code = guide.partition("```python\n# tplspider/search/backwards.py")[2].partition("```")[0]
-    (tmp_path / "tplspider/search/backwards.py").write_text(f"#{code}", "utf-8")
-    registry = tmp_path / "tplspider/search/session.py"
-    named = registry.read_text("utf-8").replace(
-        "STRATEGIES: dict[str, Strategy] = {",
-        "from tplspider.search.backwards import backwards\n\n"
-        'STRATEGIES: dict[str, Strategy] = {"backwards": backwards, ',
-    )
-    registry.write_text(named, "utf-8")
-    server = serve("menu")
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-an=1"),
-            *(f"-aurl={server.url}/docs/guide/four.html", "-astrategy=backwards"),
-            *("-sDOWNLOAD_DELAY=0", "-sHTTPPROXY_ENABLED=False"),
-        ],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
-    root = parse_html((PROJECT / "tests/sites/menu/docs/guide/four.html").read_text("utf-8"))
-    key_url = f"{server.url}/docs/guide/four.html"
-    last = get_links(root, key_url, Site(identity(key_url)))[-1]
-    assert server.pages_asked[1] == last.url.removeprefix(server.url)
-
-
-@pytest.mark.parametrize("in_flight", [1, 4])
-def test_the_same_crawl_twice_is_the_same(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], in_flight: int
-) -> None:
-    server = serve("menu")
-    answers = [
-        crawl(
-            f"{server.url}/docs/guide/four.html",
-            {"TPLSPIDER_IN_FLIGHT": str(in_flight)},
-            strategy="guided",
-            n=4,
-        ).summary
-        for _ in range(2)
-    ]
-    for answer in answers:
-        assert 0 <= answer.pop("wasted") < in_flight
-    assert answers[0] == answers[1]

@@ -1,14 +1,12 @@
-"""What a reader came for, and the title."""
+"""What a reader came for, the title, and parts that cannot stand alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.template_pages import SITE, extract, framed
+from tests.support.template_pages import extract, framed
 from tplspider import PageSource, extract_template
-from tplspider.template.extract import main_text_of_page
-from tplspider.template.flat_page import Vocabulary, flatten
-from tplspider.web.html import parse_html
+from tplspider.template.markdown import to_markdown
 
 TEXT = "There is a great deal to say about {}, more than fits on a page of this size."
 
@@ -52,16 +50,6 @@ def test_a_list_of_links_is_what_the_page_is_about() -> None:
     assert found.main_text.count("cranes number") == 9
 
 
-def test_entries_are_not_the_main_part_by_themselves() -> None:
-    def teasers(words: str) -> str:
-        return framed(
-            f'<div class="e"><p>{TEXT.format(words) * 5}</p></div>'
-            f'<div class="e"><p>No {words}.</p></div>'
-        )
-
-    assert "No cranes." in extract(teasers("cranes"), teasers("herons")).main_text
-
-
 @pytest.mark.parametrize(
     ("title", "others", "wanted"),
     [
@@ -83,24 +71,6 @@ def test_titles(title: str, others: list[str], wanted: str) -> None:
     assert extract(titled(title, "Text"), *pages).title == wanted
 
 
-def test_the_main_text_of_a_page_by_itself() -> None:
-    pytest.importorskip("resiliparse")
-    flat = flatten(parse_html(page("cranes", "bees", "doves")), "http://x/", Vocabulary())
-    text = main_text_of_page(flat)
-    assert TEXT.format("cranes") in text
-    assert SITE not in text
-
-
-def test_a_note_is_not_a_pilcrow() -> None:
-    def article(words: str) -> str:
-        note = '<a href="#n1"><sup>1</sup></a>'
-        heading = f'<h2>On {words} <a href="#on"><b>\xb6</b></a></h2>'
-        return framed(f"{heading}<p>{TEXT.format(words)}{note} More of it.</p>")
-
-    found = extract(article("cranes"), article("storks"), article("herons"))
-    assert found.main_text == f"On cranes\n{TEXT.format('cranes')}1 More of it."
-
-
 def test_the_first_entry_of_a_list_is_not_a_leftover() -> None:
     menu = "<div id=m><a href=/>Home</a> <a href=/x/>List</a> <a href=/about>About</a></div>"
     foot = "<div id=f>Footer of the site, 2020</div>"
@@ -116,3 +86,137 @@ def test_the_first_entry_of_a_list_is_not_a_leftover() -> None:
     key = PageSource("http://a.org/x/", f"{menu}<ul>{entries}</ul>{foot}")
     found = extract_template(key, others)
     assert [f"{name} story" for name in drinks] == found.main_text.splitlines()[::2]
+
+
+BIRDS = ("cranes", "herons", "storks")
+
+
+def main_lines(page: str) -> list[str]:
+    """The main text of a page, given with ``{0}`` for what it is about."""
+    found = extract(*(framed(page.format(bird)) for bird in BIRDS))
+    return found.main_text.splitlines()
+
+
+def about(bird: str) -> list[str]:
+    return [f"{TEXT.format(bird)} ({i})" for i in range(3)]
+
+
+ARTICLE = f"<div class='text'>{''.join(f'<p>{line}</p>' for line in about('{0}'))}</div>"
+
+
+def test_the_heading_of_leftovers_is_a_leftover() -> None:
+    page = (
+        f"<div class='top'><h1>On {{0}}</h1></div>{ARTICLE}"
+        "<div class='more'><h3>More about {0}</h3><a href='/{0}/1'>Of {0} and men</a></div>"
+    )
+    assert main_lines(page) == ["On cranes", *about("cranes")]
+
+
+def main_text(hidden: str, control: str = "") -> str:
+    """The main text of an article with something hidden in it, and its line of text after that."""
+
+    def page(words: str) -> str:
+        paragraphs = "".join(f"<p>{TEXT.format(words)} ({i})</p>" for i in range(3))
+        return framed(f'<div class="text">{paragraphs}{control}{hidden.format(words)}</div>')
+
+    found = extract(page("cranes"), page("herons"), page("storks"))
+    assert "hidden cranes" in found.content_text
+    assert "hidden cranes" in found.content_html
+    assert found.main_text.count("great deal to say about cranes") == 3
+    assert ("hidden cranes" in found.main_text) == ("hidden cranes" in found.main_html)
+    return found.main_text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p hidden>All hidden {}</p>",
+        "<p style='color: red; DISPLAY:none'>All hidden {}</p>",
+        "<p style='visibility: hidden'>All hidden {}</p>",
+        "<dialog><p>All hidden {}</p></dialog>",
+        "<div style='display: none'><ul><li><a href='/x/{0}'>All hidden {0}</a></li></ul></div>",
+    ],
+)
+def test_what_is_hidden_is_not_main_text(hidden: str) -> None:
+    assert "hidden cranes" not in main_text(hidden)
+
+
+def test_words_beside_hidden_ones_stay() -> None:
+    text = main_text("<p>Seen {0}<span style='display:none'> or hidden {0}</span> at last.</p>")
+    assert text.splitlines()[-1] == "Seen cranes at last."
+
+
+@pytest.mark.parametrize(
+    ("hidden", "control"),
+    [
+        ("<p hidden role='tabpanel'>All hidden {}</p>", ""),
+        ("<p hidden='until-found'>All hidden {}</p>", ""),
+        ("<p aria-hidden='true'>All hidden {}</p>", ""),
+        ("<dialog open>All hidden {}</dialog>", ""),
+        ("<p style='list-style: none'>All hidden {}</p>", ""),
+        ("<p hidden id='more'>All hidden {}</p>", "<p><button aria-controls='more'>+</button></p>"),
+        ("<p hidden id='more'>All hidden {}</p>", "<p><a href='#more'>Read on</a></p>"),
+        ("<p hidden id='more'>All hidden {}</p>", "<p onclick=\"show('more')\">Read on</p>"),
+    ],
+)
+def test_what_can_be_opened_is_not_hidden(hidden: str, control: str) -> None:
+    assert "hidden cranes" in main_text(hidden, control)
+
+
+MENU = "<nav><a href=/>Home</a> <a href=/bees/>Bees</a></nav>"
+FOOT = "<footer>All rights reserved by us.</footer>"
+
+
+def own_html(*bodies: str) -> str:
+    pages = [
+        PageSource(f"http://a.org/{n}.html", f"<body>{MENU}<div class=body>{body}</div>{FOOT}")
+        for n, body in enumerate(bodies)
+    ]
+    return extract_template(pages[0], pages[1:]).main_html
+
+
+def table(n: int) -> str:
+    rows = "".join(
+        f"<tr><td>name{n}{row}</td><td>Meaning of {n} and {row}.</td></tr>" for row in range(3)
+    )
+    return (
+        f"<h1>Page {n}</h1><table class=names><thead><tr><th>Name</th><th>Meaning</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def code(n: int) -> str:
+    lines = "\n".join(f"x{n}{line} = f({7 * n + line})" for line in range(3))
+    return (
+        f"<h1>Page {n}</h1><div class='highlight-python notranslate'><div class=highlight>"
+        "<table class=highlighttable><tr><td class=linenos><div class=linenodiv><pre>1\n2\n3</pre>"
+        f"</div></td><td class=code><div><pre>{lines}\n</pre></div></td></tr></table></div></div>"
+    )
+
+
+def test_rows_are_in_their_table() -> None:
+    html = own_html(*map(table, range(4)))
+    assert '<table class="names"><tbody><tr><td>name00</td>' in html
+    assert html.endswith("</tr></tbody></table>")
+    assert "| name01 | Meaning of 0 and 1. |" in to_markdown(html, "http://a.org/")
+
+
+def test_code_keeps_what_names_its_language() -> None:
+    html = own_html(*map(code, range(4)))
+    wanted = "```python\nx00 = f(0)\nx01 = f(1)\nx02 = f(2)\n```"
+    assert wanted in to_markdown(html, "http://a.org/")
+    assert "1\n2\n3" not in to_markdown(html, "http://a.org/")
+
+
+ENTRIES = "<ul>" + "".join(f"<li><a href=/{i}>Entry {i}</a></li>" for i in range(15)) + "</ul>"
+
+
+def test_loose_text_of_the_page_is_content_in_its_place() -> None:
+    key = f"<div class=main>Monday{ENTRIES}<p>First</p>adrift<p>Last</p></div>"
+    other = f"<div class=main>Friday{ENTRIES}<p>Other</p>here<p>More</p></div>"
+    found = extract(key, other)
+    assert found.content_text.split("\n") == ["Monday", "First", "adrift", "Last"]
+    assert found.content_html.split("\n") == ["Monday", "<p>First</p>", "adrift", "<p>Last</p>"]
+    for word in ("Monday", "First", "adrift", "Last"):
+        assert word not in found.template_html
+    assert "Entry 3" in found.template_html

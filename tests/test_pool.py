@@ -1,20 +1,31 @@
-"""The pool of a site against a literal reading of what it promises."""
+"""The pool of a site, and which of its pages are compared with a page, against literal readings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import LARGEST, Pool, PooledPage, page_site
+from tplspider.pools.pool import (
+    LARGEST,
+    Pool,
+    PooledPage,
+    Signs,
+    companions,
+    nearest,
+    page_site,
+)
+from tplspider.search.witness import shared_directories
 from tplspider.web.addresses import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from random import Random
 
+HOST = "http://a.org/"
 # Few looks, some of them with tokens: near copies and copies are to come together often.
 looks = st.sampled_from(["apples", "bees", "cars", "Log in"])
 tokens = st.sampled_from(["", "81c9-02f4", "7d00-9a1b", "x"])
@@ -61,19 +72,6 @@ def test_pools_of_two_parts_make_the_pool_of_the_whole(
     assert addresses(Pool([*ours, *theirs], most=most)) == expected(pages, most)
 
 
-@given(sites, sizes)
-def test_adding_tells_whether_the_pool_is_another_one(
-    site: dict[str, tuple[str, str]], most: int
-) -> None:
-    pool = Pool(most=most)
-    for name, content in site.items():
-        before, new = pool.pages, page(name, content)
-        may_stay = pool.takes(new.place)
-        changed = pool.add(new)
-        assert changed == (pool.pages != before)
-        assert may_stay or not changed
-
-
 def test_of_an_address_the_last_content_counts() -> None:
     old, new, other = page("a", ("old", "")), page("a", ("new", "")), page("b", ("other", ""))
     pool = Pool([old, other, new])
@@ -111,3 +109,77 @@ def test_very_large_pages_are_in_no_pool() -> None:
     small, large = ("x" * size for size in (LARGEST, LARGEST + 1))
     pool = Pool(PooledPage.of(f"http://a.org/{len(html)}", html) for html in (large, small))
     assert [each.size for each in pool] == [LARGEST]
+
+
+# Which pages of a pool are compared with a page.
+
+
+def linked(path: str, *links: str, text: str = "") -> PooledPage:
+    shown = "".join(f"<a href='{link}'>x</a>" for link in links)
+    return PooledPage.of(HOST + path, f"<body>{shown}<p>{text}")
+
+
+def paths(pages: list[PooledPage]) -> list[str]:
+    return [each.url.removeprefix(HOST) for each in pages]
+
+
+def test_links_and_directories() -> None:
+    key = linked("news/1.html", "/a", "/b")
+    pool = [linked("x.html", "/c"), linked("y.html", "/a", "/b"), linked("news/2.html", "/a", "/b")]
+    assert paths(companions(key, pool)) == ["news/2.html", "y.html", "x.html"]
+
+
+def test_the_page_itself_is_left_out() -> None:
+    key = linked("news/1.html", "/a")
+    old = linked("news/1.html", "/a", text="As it was.")
+    assert companions(key, [old]) == []
+    assert companions(key, []) == []
+
+
+def test_a_page_with_the_same_words_tells_nothing_about_them() -> None:
+    post = "This post stands on two lists of posts, of its author and of its subject."
+    foot = "<p>All pages of this site have this sentence at their foot."
+    key = linked("lists/1.html", "/a", text=post + foot)
+    same = linked("lists/2.html", "/a", text=post + foot)
+    others = [linked(f"posts/{n}.html", "/a", text=foot) for n in range(4)]
+    assert paths(companions(key, [same, *others]))[-1] == "lists/2.html"
+    # What many pages have is no reason.
+    near = linked("lists/3.html", "/a", text=foot)
+    assert paths(companions(key, [same, *others, near]))[0] == "lists/3.html"
+
+
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+
+
+SIGNS = st.builds(
+    lambda path, links, sentences: Signs(HOST + path, path.split("/"), links, sentences),
+    st.sampled_from(["", "a", "a/b", "a/c", "a/b/c"]),
+    st.frozensets(st.integers(0, 6), min_size=1),
+    st.dictionaries(st.integers(0, 6), st.integers(20, 60)),
+)
+
+
+@given(SIGNS, st.lists(SIGNS, max_size=8))
+def test_literally(key: Signs, others: list[Signs]) -> None:
+    pool = {linked(f"{n}.html"): signs for n, signs in enumerate(others)}
+
+    def score(signs: Signs) -> float:
+        links = len(key.links & signs.links) / len(key.links | signs.links)
+        counts = Counter(
+            each for one in others if one.identity != key.identity for each in one.sentences
+        )
+        few = max(2, 0.1 * sum(one.identity != key.identity for one in others))
+        same = [each for each in key.sentences if each in signs.sentences and counts[each] <= few]
+        whole = sum(key.sentences.values())
+        share = sum(key.sentences[each] for each in same) / whole if whole else 0
+        return share - (links + shared_directories(key.identity, signs.identity))
+
+    wanted = [each for each in pool if pool[each].identity != key.identity]
+    wanted.sort(key=lambda each: (score(pool[each]), each.place))
+    assert nearest(key, pool) == wanted
+
+
+@given(st.frozensets(NUMBERS), st.dictionaries(NUMBERS, st.integers(0, 2**40)))
+def test_signs_are_packed(links: frozenset[int], sentences: dict[int, int]) -> None:
+    signs = Signs(f"{HOST}a/b.html", ["a", "b.html"], links, sentences)
+    assert Signs.unpacked(signs.packed(), signs.identity) == signs

@@ -1,13 +1,11 @@
-"""``SiteTemplates``: whole crawls in memory, sound ones and others."""
+"""``SiteTemplates``: whole crawls in memory, and the pools that their pages wait for."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
-from dataclasses import asdict, replace
+import tracemalloc
+from collections import defaultdict
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +14,9 @@ from hypothesis import strategies as st
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.pools.site_templates import SiteTemplates, StrippedPage
+from tests.support.full_disk import short_files
+from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.site_templates import ENOUGH, Released, SitePools, SiteTemplates, StrippedPage
 from tplspider.pools.store import PoolFolder
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tplspider.items import PageTemplate
-    from tplspider.pools.pool import PooledPage
 
 WORDS = "apples bees cars doors eels figs goats hats ink jam kites lamps mice nuts oats".split()
 
@@ -84,14 +83,6 @@ def test_the_first_pages_wait() -> None:
     ]
 
 
-def test_flush_need_not_be_waited_for() -> None:
-    templates: SiteTemplates[None] = SiteTemplates()
-    templates.add("http://a.org/", article(1))
-    rest = templates.flush()
-    assert templates.held == 0
-    assert len([*rest]) == 1
-
-
 @settings(max_examples=10)
 @given(st.permutations(range(12)), st.permutations(range(12)))
 def test_the_order_of_arrival_plays_no_part(first: list[int], second: list[int]) -> None:
@@ -106,26 +97,6 @@ def test_the_order_of_arrival_plays_no_part(first: list[int], second: list[int])
     assert crawl(first) == crawl(second)
 
 
-@settings(max_examples=10)
-@given(
-    st.lists(st.sampled_from(["a.org", "b.org", "c.org"]), max_size=40),
-    st.integers(1, 4),
-    st.integers(0, 5),
-    st.sampled_from([0.003, 1]),
-)
-def test_sites_are_given_out_in_order(
-    hosts: list[str], ready: int, held: int, megabytes: float
-) -> None:
-    templates: SiteTemplates[int] = SiteTemplates(
-        pool=4, ready=ready, held=held, megabytes=megabytes
-    )
-    found = strip([(f"http://{h}/{n}", article(n)) for n, h in enumerate(hosts)], templates)
-    for host in {*hosts}:
-        ours = [each.token for each in found if f"//{host}/" in each.template.key_url]
-        assert ours == [number for number, other in enumerate(hosts) if other == host]
-    assert len(found) == len(hosts)
-
-
 def test_other_sites_play_no_part() -> None:
     alone = strip(site(20))
     mixed = [
@@ -137,26 +108,11 @@ def test_other_sites_play_no_part() -> None:
     assert found == [each.template for each in alone]
 
 
-def test_a_site_of_one_page() -> None:
-    (found,) = strip(site(1))
-    assert found.template.evidence == 0
-    assert sentence(0) in found.template.content_text
-
-
 def test_copies() -> None:
     """Nothing can be known of them, and they are not waited for for ever."""
     found = strip(site(200, lambda number: article(0)))
     assert len(found) == 200
     assert {each.template.evidence for each in found} == {0}
-
-
-def test_pages_that_share_nothing() -> None:
-    tags = ("p", "div", "pre", "table", "ul")
-    found = strip(site(40, lambda n: f"<{tags[n % 5]}>{sentence(n)[8:]}{n}</{tags[n % 5]}>"))
-    assert len(found) == 40
-    for number, each in enumerate(found):
-        words = sentence(number)[8:].split()
-        assert {*words[1:-1]} <= {*each.template.content_text.split()}
 
 
 def wall(number: int) -> str:
@@ -165,26 +121,12 @@ def wall(number: int) -> str:
     return page("Please log in to go on.", more=form)
 
 
-def test_a_login_wall() -> None:
-    found = strip(site(60, wall))
-    assert len(found) == 60
-    assert all("Request" in each.template.content_text for each in found)
-
-
 def test_a_login_wall_at_most_of_the_addresses() -> None:
     """The few pages behind it are told from their template all the same."""
     found = strip(site(200, lambda number: wall(number) if number % 20 else article(number)))
     texts = {each.token: each.template.main_text for each in found if not each.token % 20}
     assert texts == {number: sentence(number) for number in range(0, 200, 20)}
     assert not any("rights reserved" in each.template.main_text for each in found)
-
-
-def test_two_languages_with_two_templates() -> None:
-    pages = [
-        (f"http://a.org/{'de' if n % 2 else 'en'}/{n}", article(n, "Karte" if n % 2 else "Menu"))
-        for n in range(60)
-    ]
-    assert [each.template.main_text for each in strip(pages)] == [sentence(n) for n in range(60)]
 
 
 def redesigned(number: int) -> str:
@@ -205,47 +147,6 @@ def test_a_redesign_in_the_middle_of_a_crawl() -> None:
         assert sentence(number) in text if number in unknown else sentence(number) == text
 
 
-@pytest.mark.slow
-def test_a_page_of_ten_megabytes() -> None:
-    """It is given out like others, and nobody is compared with it."""
-    large = page(" ".join(sentence(number) for number in range(60_000)))
-    assert len(large) > 8_000_000
-    pages = site(30)
-    pages[10] = ("http://a.org/large", large)
-    found = strip(pages)
-    assert [each.token for each in found] == list(range(30))
-    assert found[10].template.evidence == 3
-    assert "rights reserved" not in found[10].template.content_text
-    assert not any("http://a.org/large" in each.template.candidates for each in found)
-
-
-MEMORY = """
-import resource, sys
-from tests.test_site_templates import SiteTemplates, article
-templates = SiteTemplates(megabytes=2, held=100, held_megabytes=2, wanted=["main_text"])
-peaks = []
-for number in range(int(sys.argv[1])):
-    templates.add(f"http://site{number}.org/", article(number), number)
-    if number in (2_000, int(sys.argv[1]) - 1):
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-print(*peaks)
-"""
-
-
-@pytest.mark.slow
-def test_many_sites_with_one_page_each() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY, "10000"],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    first, last = map(int, done.stdout.split())
-    assert last < first + 5_000  # kilobytes
-
-
 def test_a_page_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
     templates: SiteTemplates[int] = SiteTemplates(seconds=1e-9)
     found = strip(site(20), templates)
@@ -260,11 +161,6 @@ def test_pools_are_kept(tmp_path: Path) -> None:
     again: SiteTemplates[int] = SiteTemplates(store=tplspider.PoolFolder(tmp_path))
     (found,) = again.add("http://a.org/29", article(29), 29)
     assert found == first[29]
-
-
-def test_addresses_need_not_be_any() -> None:
-    pages = [(f"folder/{number}.html", article(number)) for number in range(20)]
-    assert [each.template.main_text for each in strip(pages)] == [sentence(n) for n in range(20)]
 
 
 @pytest.mark.parametrize("bad", ["http://[::1/a", "http://a.org/\ud800"])
@@ -284,36 +180,16 @@ def test_an_address_that_cannot_be_parsed_stops_no_other(
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    "given",
     [
-        ({"pool": 0}, "pool=0: expected a whole number, 1 or more"),
-        ({"ready": 0}, "ready=0: expected a whole number, 1 or more"),
-        ({"ready": 51}, "ready=51: a pool of 50 pages never has so many"),
-        ({"companions": 0}, "companions=0: expected a whole number, 1 or more"),
-        ({"companions": 1.5}, "companions=1.5: expected a whole number, 1 or more"),
-        ({"megabytes": -1}, "megabytes=-1: expected a number of megabytes above 0"),
-        ({"held": -1}, "held=-1: expected a whole number, 0 or more"),
-        ({"held_megabytes": 0}, "held_megabytes=0: expected a number of megabytes above 0"),
-        ({"seconds": 0}, "seconds=0: expected a number of seconds above 0"),
-        ({"wanted": ["main_txt"]}, "a PageTemplate has no main_txt"),
-        ({"store": "x"}, "store='x': expected a PoolFolder, or what loads and saves"),
+        *({name: 0} for name in ("pool", "ready", "companions", "held_megabytes", "seconds")),
+        *({"megabytes": -1}, {"megabytes": float("nan")}, {"held": -1}, {"ready": 51}),
+        *({"wanted": ["main_txt"]}, {"wanted": "main_text"}, {"store": "x"}),
     ],
 )
-def test_values_that_make_no_sense(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=f"^{words}$"):
+def test_values_that_make_no_sense(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="|".join((*given, "main_txt"))):
         SiteTemplates(**given)
-
-
-def test_markdown_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "html_to_markdown", None)
-    SiteTemplates(wanted={"main_text"})
-    with pytest.raises(ImportError, match=r"^Markdown needs html-to-markdown: pip install"):
-        SiteTemplates(wanted={"main_text", "main_markdown"})
-
-
-def test_a_small_pool_is_ready_when_it_is_full() -> None:
-    templates: SiteTemplates[int] = SiteTemplates(pool=3)
-    assert [len(templates.add(url, html, 0)) for url, html in site(4)] == [0, 0, 3, 1]
 
 
 def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,75 +203,6 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         texts = [found.main_text for found in names["clean"](site(20))]
         assert texts == [sentence(number) for number in range(20)]
     assert (tmp_path / "pools" / "pools.sqlite").is_file()
-
-
-def test_the_package_has_it() -> None:
-    assert (tplspider.SiteTemplates, tplspider.StrippedPage) == (SiteTemplates, StrippedPage)
-    (found,) = strip(site(1))
-    assert replace(found, token=7).token == 7
-
-
-class FullStore:
-    """A store that cannot save."""
-
-    def load(self, site: str) -> list[PooledPage]:
-        return []
-
-    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
-        raise OSError("full")
-
-
-def test_pages_are_not_lost_when_something_is_raised_in_between() -> None:
-    templates: SiteTemplates[int] = SiteTemplates(store=FullStore())
-    for number, (url, html) in enumerate(site(5)):
-        templates.add(url, html, number)
-    with pytest.raises(OSError, match="full"):
-        templates.flush()
-    with pytest.raises(OSError, match="full"):
-        templates.flush()
-    assert [each.token for each in templates.add("http://b.org/", "<p>Other", 5)] == [*range(5)]
-
-
-INTERRUPTED = """
-import signal
-from tests.test_site_templates import site
-from tplspider import SiteTemplates
-
-class StoppedError(Exception): ...
-
-def interrupt(*_):
-    raise StoppedError
-
-signal.signal(signal.SIGALRM, interrupt)
-templates, found, interrupted = SiteTemplates(), [], 0
-for number, (url, html) in enumerate(site(40)):
-    try:
-        if number == 14:  # the pool is ready: all are given out
-            signal.setitimer(signal.ITIMER_REAL, 0.005)
-        found += [each.token for each in templates.add(url, html, number)]
-    except StoppedError:
-        interrupted += 1
-found += [each.token for each in templates.flush()]
-assert interrupted == 1, interrupted
-assert found == [*range(40)], found
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs the timers of Unix")
-def test_pages_are_not_lost_when_a_signal_interrupts() -> None:
-    # In a process that is not measured: an exception out of a signal handler may leave the lock
-    # of coverage taken, and then that waits for it for ever.
-    env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
-        cwd=PROJECT,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture) -> None:
@@ -415,3 +222,190 @@ def test_a_user_and_a_password_are_taken_off() -> None:
     found = strip(pages)
     assert found[5].template.evidence == 3
     assert "secret" not in repr([asdict(each.template) for each in found])
+
+
+# Which pages wait for the pool of their site, and in what order they are given out.
+
+arrivals = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)),
+        st.just(None),
+    ),
+    max_size=60,
+)
+
+
+class Shelf:
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        self.pools: dict[str, list[PooledPage]] = {}
+
+    def load(self, site: str) -> Iterable[PooledPage]:
+        return self.pools.get(site, [])
+
+    def save(self, site: str, pages: Iterable[PooledPage]) -> None:
+        self.pools[site] = list(pages)
+
+
+def words(site: str, name: object, content: object = None) -> PooledPage:
+    text = f"<p>Words of {name if content is None else content}"
+    return PooledPage.of(f"http://{site}.org/{name}", text)
+
+
+@given(
+    arrivals,
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(0, 6),
+    st.sampled_from([0.0001, 0.003, 0.006, 1]),
+    st.sampled_from([0.0001, 0.0003, 1]),
+)
+def test_each_page_once_and_in_order(
+    events: list[tuple[str, int, int] | None],
+    most: int,
+    ready: int,
+    held: int,
+    megabytes: float,
+    held_megabytes: float,
+) -> None:
+    pools: SitePools[int] = SitePools(
+        pool=most, ready=ready, held=held, megabytes=megabytes, held_megabytes=held_megabytes
+    )
+    came: dict[str, list[int]] = defaultdict(list)
+    went: dict[str, list[int]] = defaultdict(list)
+
+    def take(released: list[Released[int]]) -> None:
+        for each in released:
+            went[each.site].append(each.entry)
+            assert len(each.pool) <= most
+
+    for number, event in enumerate(events):
+        if event is None:
+            take(pools.flush())
+            assert not pools.held
+        else:
+            site, name, content = event
+            came[f"{site}.org"].append(number)
+            new = words(site, name, content)
+            take(pools.add(new, number))
+        waiting = sum(map(len, came.values())) - sum(map(len, went.values()))
+        assert pools.held == waiting <= held
+    take(pools.flush())
+    assert went == came
+
+
+@given(arrivals, st.integers(1, 5), st.integers(1, 5), st.sampled_from([0.0001, 0.006, 1]))
+def test_other_sites_and_flushes_aside_a_page_meets_the_pool_of_all_before_it(
+    events: list[tuple[str, int, int] | None], most: int, ready: int, megabytes: float
+) -> None:
+    """Nor does it matter how much memory there is."""
+    pools: SitePools[int] = SitePools(pool=most, ready=ready, megabytes=megabytes)
+    before: dict[str, list[PooledPage]] = defaultdict(list)
+    for number, event in enumerate(events):
+        if event is None:
+            continue
+        site, name, content = event
+        new = words(site, name, content)
+        before[f"{site}.org"].append(new)
+        released = pools.add(new, number)
+        seen = before[f"{site}.org"]
+        expected = Pool(seen, most=most).pages
+        assert all(each.pool == expected for each in released)
+        is_ready = len(expected) >= min(ready, most) or len(seen) >= ENOUGH * min(ready, most)
+        assert bool(released) == is_ready
+
+
+def test_copies_are_not_waited_for_without_end() -> None:
+    pools: SitePools[int] = SitePools(pool=25, ready=15)
+    sizes = [len(pools.add(words("a", number, "the same"), number)) for number in range(10_000)]
+    assert sizes == [0] * 59 + [60] + [1] * 9_940
+
+
+spilled = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"]),
+            st.integers(0, 9),
+            st.integers(0, 5),
+        ),
+        st.just(None),
+    ),
+    max_size=60,
+)
+
+
+@given(spilled, st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
+def test_what_is_in_the_file_is_as_good_as_in_memory(
+    events: list[tuple[str, int, int] | None], most: int, ready: int, has_store: str
+) -> None:
+    shelves = Shelf(), Shelf()
+    both: list[SitePools[int]] = [
+        SitePools(pool=most, ready=ready, megabytes=megabytes, store=shelf if has_store else None)
+        for megabytes, shelf in zip((9, 0.0001), shelves, strict=True)
+    ]
+    for number, event in enumerate(events):
+        if event is None:
+            assert both[0].flush() == both[1].flush()
+            continue
+        url, name, content = event
+        text = f"<p>Words of {content // 2} with the token 0000000{content}"
+        new = PooledPage.of(url.format(name), text)
+        assert both[0].add(new, number) == both[1].add(new, number)
+        assert len(both[1]) == 1
+    for pools in both:
+        pools.save()
+    assert shelves[0].pools == shelves[1].pools
+    for shelf in shelves:
+        shelf.pools = {}
+    for pools in both:
+        pools.save()
+    assert not shelves[1].pools  # nothing is new
+
+
+@pytest.mark.slow
+def test_sites_with_one_page_each_take_no_more_memory() -> None:
+    """The pages are small on purpose: it is what stands beside them that must not add up."""
+    pools: SitePools[int] = SitePools(megabytes=0.2, held=50)
+
+    def peak(sites: range) -> int:
+        tracemalloc.reset_peak()
+        for number in sites:
+            pools.add(words(f"site{number}", "x"), number)
+        return tracemalloc.get_traced_memory()[1]
+
+    tracemalloc.start()
+    try:
+        first, later = peak(range(500)), peak(range(500, 2_500))
+    finally:
+        tracemalloc.stop()
+    assert later < max(first, 200_000) * 1.3
+    assert pools.held == 50
+
+
+def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The size of the pool that the last page of each site is compared with."""
+    sizes: dict[int, int] = {}
+    for site, name in pages:
+        for each in pools.add(words(f"site{site}", name), site):
+            sizes[each.entry] = len(each.pool)
+    return sizes
+
+
+TURNS = [(site, name) for name in range(60) for site in range(40)]
+
+
+@pytest.mark.slow
+def test_pools_of_sites_in_turn_stay_as_they_are() -> None:
+    pools: SitePools[int] = SitePools(megabytes=0.05)
+    assert set(pool_sizes(pools, TURNS).values()) == {50}
+    assert len(pools) < 5
+
+
+def test_on_a_full_disk_memory_is_used(caplog: pytest.LogCaptureFixture) -> None:
+    with short_files(100_000):
+        pools: SitePools[int] = SitePools(megabytes=0.1)
+        assert pool_sizes(pools, TURNS).keys() == set(range(40))
+        assert len(pools) > 5
+    (line,) = caplog.messages
+    assert line.startswith("Pools stay in memory")

@@ -1,3 +1,5 @@
+"""Algorithm 1: hyperlink distance, and the order of links."""
+
 from __future__ import annotations
 
 from hypothesis import given
@@ -6,9 +8,40 @@ from hypothesis import strategies as st
 from tests import literal
 from tests.support.examples import examples
 from tests.support.pages import DOCUMENTS, select
-from tplspider.search.sort_links import farthest_first, sort_links
+from tplspider.search.sort_links import (
+    HyperlinkDistances,
+    farthest_first,
+    h_distance,
+    link_relevance,
+    sort_links,
+)
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import get_links, parse_html
+
+PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
+
+
+def test_example_of_the_four_links() -> None:
+    distances = HyperlinkDistances("http://www.upv.es/research/maths/index.html")
+    links = {
+        "http://www.tesco.es/": -3,
+        "http://www.upv.es/research/maths/pi.html": 0,
+        "http://www.upv.es/sport/": -2,
+        "http://www.upv.es/research/maths/news/computers.html": 1,
+    }
+    assert {link: distances.to(link) for link in links} == links
+    assert sorted(links, key=lambda link: link_relevance(links[link])) == [
+        "http://www.upv.es/research/maths/pi.html",
+        "http://www.upv.es/research/maths/news/computers.html",
+        "http://www.upv.es/sport/",
+        "http://www.tesco.es/",
+    ]
+
+
+@given(PATHS, PATHS)
+def test_distance_is_that_of_the_definition(h: list[str], g: list[str]) -> None:
+    assert h_distance(h, g) == literal.h_distance(h, g)
+
 
 URL = "http://example.org/docs/index.html"
 
@@ -67,22 +100,3 @@ def test_farthest_first_by_hand() -> None:
     )
     elements = select(html, "//a")
     assert farthest_first(elements) == [0, 2, 4, 1, 3]
-
-
-def test_a_link_inside_a_link() -> None:
-    elements = select(
-        "<a href=0>x<map><area href=1></map></a><p><a href=2>x</a></p>", "//a | //area"
-    )
-    assert [element.tag for element in elements] == ["a", "area", "a"]
-    assert farthest_first(elements) == [0, 2, 1]
-
-
-def test_no_links() -> None:
-    assert sort_links([], identity(URL)) == []
-
-
-def test_a_page_as_deep_as_parsers_go() -> None:
-    depth = 2_000
-    html = "<div>" * depth + "<a href=1>x</a>" + "</div>" * depth + "<a href=2>x</a><a href=3>x</a>"
-    links = get_links(parse_html(html), URL, Site(identity(URL)))
-    assert [link.url[-1] for link in sort_links(links, identity(URL))] == ["1", "2", "3"]

@@ -20,7 +20,6 @@ from tplspider import (
     FolderSite,
     MemorySite,
     NoPage,
-    Redirect,
     SearchOptions,
     WebPage,
     search_pages,
@@ -49,8 +48,7 @@ TRAPS = [
 ]
 
 
-@pytest.mark.parametrize("in_flight", [1, 8])
-def test_redirects_and_pages_end_as_they_do_in_a_crawl(in_flight: int) -> None:
+def test_redirects_and_pages_end_as_they_do_in_a_crawl() -> None:
     def key_page(exchange: Exchange) -> None:
         hrefs = [trap.href or escape(trap.path) for trap in TRAPS]
         links = "".join(f'<p><a href="{href}">x</a></p>' for href in hrefs)
@@ -62,7 +60,7 @@ def test_redirects_and_pages_end_as_they_do_in_a_crawl(in_flight: int) -> None:
         **dict.fromkeys(("/", "/copy.html"), key_page),
     }
     with HostileServer(answers) as server:
-        limits = SearchLimits(in_flight=in_flight, longest_url=2083)
+        limits = SearchLimits(in_flight=8, longest_url=2083)
         session = search_pages(
             HttpSource(), server.url + "/", SearchOptions(n=99, max_loads=0), limits
         )
@@ -122,20 +120,6 @@ def test_the_loop_for_sources_is_that_of_the_literal_reading(
 
 def page(url: str, body: str, **more: Any) -> WebPage:
     return WebPage(url, body.encode(), headers={"content-type": "text/html"}, **more)
-
-
-def test_scope_is_minded() -> None:
-    names = ("http://example.org/", "http://blog.example.org/", "http://shop.example.org/a")
-    links = "".join(f"<a href='{name}'>{name}</a>" for name in names)
-    site = MemorySite(page(name, f"{name} {links}") for name in names)
-    alone = search_pages(site, names[0], SearchOptions(n=2)).summary
-    assert alone
-    assert (alone.key_outcome, alone.links) == ("no-links", 0)
-    assert "2 of its own domain: -a scope=domain takes them in" in alone.hint
-    family = search_pages(site, names[0], SearchOptions(n=2, scope="domain")).summary
-    assert family
-    assert family.complete
-    assert family.candidates == [*names[1:]]
 
 
 @pytest.mark.parametrize(
@@ -202,22 +186,6 @@ def test_events_come_in_order_and_tell_all() -> None:
     assert events[-1].summary is session.summary
 
 
-def test_a_listener_may_stop_the_search() -> None:
-    events: list[Event] = []
-
-    def stop(event: Event) -> None:
-        events.append(event)
-        if isinstance(event, LinkSettled):
-            event.session.stop("enough")
-
-    site = FolderSite(SITES / "menu")
-    session = SearchSession(f"{site.url}/docs/guide/four.html", listener=stop)
-    drive(session, site)
-    assert session.summary
-    assert session.summary.reason == "enough"
-    assert [type(event) for event in events] == [SearchStarted, LinkSettled, SearchEnded]
-
-
 def test_what_comes_after_the_end_changes_nothing() -> None:
     site = FolderSite(SITES / "menu")
     session = search_pages(site, f"{site.url}/docs/guide/four.html")
@@ -231,13 +199,12 @@ def test_what_comes_after_the_end_changes_nothing() -> None:
     assert session.summary is before
 
 
-@pytest.mark.parametrize("name", ["menu", "partial", "alone"])
 def test_a_folder_gives_what_a_crawl_of_it_gives(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], name: str
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
-    server = serve(name)
+    server = serve("menu")
     done = crawl(server.url + "/", {"ROBOTSTXT_OBEY": "False"})
-    site = FolderSite(SITES / name)
+    site = FolderSite(SITES / "menu")
     session = search_pages(site, f"{site.url}/")
     assert session.summary
     crawled = done.summary
@@ -295,28 +262,9 @@ def test_what_is_not_an_answer_is_told() -> None:
         ({"scope": "world"}, "scope='world': expected one of host, domain"),
     ],
 )
-def test_options_that_will_not_do(options: dict[str, Any], words: str) -> None:
+def test_wrong_options(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         SearchSession("http://example.org/", SearchOptions(**options))
-
-
-def test_a_search_needs_at_least_one_in_flight() -> None:
-    with pytest.raises(ValueError, match="in_flight=0: expected a whole number, 1 or more"):
-        SearchLimits(in_flight=0)
-
-
-def test_addresses_that_no_folder_has(tmp_path: Path) -> None:
-    site = FolderSite(str(tmp_path))
-    for url in ("http://[x", "http://x/\udcff", "http://x/%00"):
-        assert site.load(url) == NoPage("http-404")
-
-
-def test_a_redirect_to_nowhere() -> None:
-    site = MemorySite([page("http://example.org/", "<a href=a>a</a>")])
-    site.answers["http://example.org/a"] = Redirect("http://[x", "")
-    found = search_pages(site, "http://example.org/", SearchOptions(n=1)).summary
-    assert found
-    assert [row["reason"] for row in found.explored] == ["offsite-redirect"]
 
 
 def test_a_witness_is_asked_for_by_its_address_as_written() -> None:

@@ -109,28 +109,6 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert own_text(9) not in (tmp_path / "rows.jl").read_text("utf-8")
 
 
-def test_formats(tmp_path: Path) -> None:
-    folder = mixed_folder(tmp_path / "mirror")
-    (folder / "=cmd.html").write_text("<title>+1+1</title><p>@SUM(1)")
-    names = ("out.jl", "out.json", "out.csv", "sub/out.xml")
-    outputs = [word for name in names for word in ("-O", tmp_path / name)]
-    assert strip(folder, *outputs, "--html").code == 0
-    rows = read(tmp_path / "out.jl")
-    assert "main_html" in rows[0]
-    assert json.loads((tmp_path / "out.json").read_bytes()) == rows
-    assert (tmp_path / "sub" / "out.xml").read_text("utf-8").count("<item>") == len(rows)
-    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
-        cells = [*csv.DictReader(file)]
-    assert [cell["url"] for cell in cells] == [row["url"] for row in rows]
-    assert (cells[0]["path"], cells[0]["title"]) == ("'=cmd.html", "'+1+1")
-    assert cells[0]["main_text"] == "'@SUM(1)"
-    assert [cell["evidence"] for cell in cells] == [
-        "" if row["evidence"] is None else str(row["evidence"]) for row in rows
-    ]
-    printed = strip(folder, "-O", "-:jl", "--html")
-    assert printed.stdout == (tmp_path / "out.jl").read_text("utf-8")
-
-
 def test_markdown(tmp_path: Path) -> None:
     """In a column; or in a file for each page, named by its address."""
     folder, names = tmp_path / "example.org", ("index.html", "a/b.html", "a/b.html?x=1&y=..", "~x")
@@ -253,25 +231,16 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "site", 2)
     (tmp_path / "empty" / "sub").mkdir(parents=True)
     (tmp_path / "old.jl").write_text("rows of yesterday")
-    (tmp_path / "folder.jl").mkdir()
     (tmp_path / "1.warc").write_bytes(b"")
     before = snapshot(tmp_path)
     out = ("-O", tmp_path / "old.jl")
     faults: list[tuple[object, ...]] = [
         (tmp_path / "nothing", *out),
-        (tmp_path / "nothing.warc.gz", *out),
-        (folder / "page-0.html", *out),
         (tmp_path / "empty", *out),
         (folder,),
-        (folder, folder, *out),
-        (folder, "-O", tmp_path / "folder.jl"),
         (folder, *out, "--workers", "many"),
-        (folder, *out, "--base-url", "http://a.org/?q=1"),
-        (folder, *out, "--pool", folder / "page-0.html"),
-        (folder, *out, "--index", tmp_path / "index"),
         (tmp_path / "1.warc", *out, "--base-url", "example.org"),
         (folder, *out, "-s", "TPLSPIDER_EXTRACT_MB=few"),
-        (folder, *out, "-s", "TPLSPIDER_EXTRACT_MG=1"),
     ]
     for arguments in faults:
         done = strip(*arguments)
@@ -284,15 +253,13 @@ def test_pages_that_take_too_much(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "site", 3)
     large = "".join(f"<div class=c{number}><p>{number}</p></div>" for number in range(60_000))
     (folder / "page-1.html").write_text(f"<html><body>{large}")
-    for setting, outcome in (("SECONDS=0.2", "timeout"), ("MB=120", "out-of-memory")):
-        done = strip(folder, "-O", tmp_path / "a.jl", "-s", f"TPLSPIDER_EXTRACT_{setting}")
-        assert done.code == 1
-        assert [row["outcome"] for row in read(tmp_path / "a.jl")] == ["page", outcome, "page"]
-        assert done.log.count("page-1.html") == 1
+    done = strip(folder, "-O", tmp_path / "a.jl", "-s", "TPLSPIDER_EXTRACT_MB=120")
+    assert done.code == 1
+    assert [row["outcome"] for row in read(tmp_path / "a.jl")] == ["page", "out-of-memory", "page"]
+    assert done.log.count("page-1.html") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("ending", ["json", "csv"])
+@pytest.mark.parametrize(("number", "ending"), [(signal.SIGINT, "json"), (signal.SIGTERM, "csv")])
 def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) -> None:
     """The rows so far are kept, the file is valid, and the exit status is 1."""
     folder = save_site(tmp_path / "site", 3000)
@@ -356,10 +323,9 @@ def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
     assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 
 
-@pytest.mark.parametrize("ending", ["jl", "csv"])
-def test_a_disk_that_is_full(tmp_path: Path, ending: str) -> None:
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """It ends there, and says so."""
-    folder, out = save_site(tmp_path / "site", 200), tmp_path / f"rows.{ending}"
+    folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
     limit = files_of_at_most(20_000)
     command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
     done = subprocess.run(

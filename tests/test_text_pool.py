@@ -63,19 +63,6 @@ def test_one_load(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert found["search_id"] == row["search_id"]
 
 
-def test_other_ways_to_print(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    save_pool(tmp_path / "pools", server.url)
-    report = tmp_path / "report.html"
-    arguments = ("--pool", str(tmp_path / "pools"), "--html", "--report", str(report))
-    done = text(tmp_path, f"{server.url}/", *arguments, TPLSPIDER_FAIL="incomplete")
-    assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
-    assert server.pages_asked == ["/"]
-    written = report.read_text("utf-8")
-    assert "Only the key page tells this" in written
-    assert f"{server.url}/gone" in written
-
-
 def test_without_a_pool_there_is_a_search(
     serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
@@ -86,18 +73,6 @@ def test_without_a_pool_there_is_a_search(
     (line,) = done.log.splitlines()
     assert f"no pool of {page_site(server.url)}" in line
     assert {"/a", "/b", "/c"} <= {*server.pages_asked}
-
-
-def test_a_pool_that_tells_nothing(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    pools = PoolFolder(tmp_path / "pools")
-    nothing = PooledPage.of(f"{server.url}/x", "<table><tr><td>7</table>")
-    pools.save(page_site(server.url), [nothing])
-    done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
-    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
-    (line,) = done.log.splitlines()
-    assert f"tells nothing about {server.url}/" in line
-    assert len(server.pages_asked) > 2
 
 
 def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
@@ -147,66 +122,11 @@ def test_each_page_by_the_pool_of_its_own_site(
     assert done.code == 0
 
 
-def test_a_page_without_links(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    """A search could not start from it, but there is nothing to search for."""
-    bare = page("All alone here").replace(b"<a href", b"<b href").replace(b"</a>", b"</b>")
-    server = serve("menu", routes_of({"": bare}))
-    save_pool(tmp_path / "pools", server.url)
-    done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
-    assert done.code == 0
-    assert "All alone here" in done.stdout
-    assert "rights reserved" not in done.stdout
-    assert server.pages_asked == ["/"]
-
-
-@pytest.mark.parametrize("folder", ["missing", "file", ""])
-def test_no_such_folder(serve: Callable[..., FixtureServer], tmp_path: Path, folder: str) -> None:
+def test_no_such_folder(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     server = serve("menu")
-    (tmp_path / "file").touch()
-    place = str(tmp_path / folder) if folder else ""
-    done = text(tmp_path, f"{server.url}/", "--pool", place)
+    done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "missing"))
     assert (done.code, done.stdout) == (2, "")
     assert done.log.startswith("scrapy text: error: --pool ")
     assert len(done.log.splitlines()) == 1
     assert server.log == []
     assert not (tmp_path / "missing").exists()
-
-
-def test_no_more_time_than_there_is(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    """Comparing with the pool takes too long, and there is no more time for anything else."""
-    server = serve("menu", routes_of(pages_of()))
-    save_pool(tmp_path / "pools", server.url)
-    done = text(
-        tmp_path,
-        f"{server.url}/",
-        "--pool",
-        str(tmp_path / "pools"),
-        "-a",
-        "max_seconds=1",
-        TPLSPIDER_EXTRACTOR="tests.support.odd_extractors.slow",
-    )
-    assert done.code == 1
-    assert "Traceback" not in done.log
-    assert server.pages_asked == ["/"]
-
-
-def test_a_crawl_that_is_ended_while_pages_are_compared(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    """Each page has one answer, and none is asked for once more."""
-    server = serve("menu", routes_of(pages_of()))
-    save_pool(tmp_path / "pools", server.url)
-    addresses = [f"{server.url}/{name}" for name in "ab"]
-    out, slow = tmp_path / "summary.jl", "tests.support.odd_extractors.slow"
-    done = text(
-        tmp_path,
-        *(*addresses, "--pool", str(tmp_path / "pools"), "-a", f"summary={out}"),
-        TPLSPIDER_EXTRACTOR=slow,
-        CLOSESPIDER_TIMEOUT="2",
-    )
-    assert (done.code, done.stdout) == (1, "")
-    assert "Traceback" not in done.log
-    assert sorted(server.pages_asked) == ["/a", "/b"]
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert sorted(row["key_url"] for row in rows) == addresses
-    assert {row["reason"] for row in rows} == {"closespider_timeout"}

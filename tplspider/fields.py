@@ -29,7 +29,7 @@ from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.site_templates import Released, SitePools
 from tplspider.pools.store import PoolFolder
-from tplspider.pools.strip_job import STRIP, SentPools
+from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tplspider.items import PageTemplate
-    from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 
@@ -426,7 +425,7 @@ class _Worker:
             STRIP, workers=1, seconds=config.extract_seconds, megabytes=config.extract_mb
         )
         self._done = done
-        self._sent = SentPools(wanted)
+        self._wanted = wanted
         self._queue: deque[tuple[_Page, PooledPage]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._end: float | None = None  # when no page is compared any more
@@ -462,15 +461,10 @@ class _Worker:
             seconds = self._end - asyncio.get_running_loop().time()
             if seconds <= 0:
                 raise ExtractionError("timed out: no time is left for it")
-        for _ in range(2):  # the worker may be a new one, which has no pools
-            job, pages = self._sent.job(page.site, source, page.pool)
-            found = await self._extraction.extract(
-                cast("PageSource", job), cast("list[PageSource]", pages), seconds=seconds
-            )
-            if found is not None:
-                return found
-            self._sent.forget(page.site)
-        raise ExtractionError("the worker does not keep the pool of its site")
+        job: Any = StripJob(source, page.site, self._wanted)
+        found = await self._extraction.extract(job, cast("Any", page.pool), seconds=seconds)
+        assert found is not None
+        return found
 
 
 def _read(response: Response) -> PooledPage:

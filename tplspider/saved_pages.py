@@ -1,7 +1,7 @@
 """The pages of a search as they came: kept until it is over, and saved as files of a folder.
 
-A manifest lists pages of one run. While files are renamed there is none; two notes, of the run
-before and of this one, say then which files are ours.
+A manifest lists the pages of one run. Whenever a run is killed, all files of ours are listed there,
+or have names of their own.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
-_OLD, _NEW = ".tplspider-old.json", ".tplspider-new.json"
-_NEW_PAGE = ".tplspider-{}"  # a page before it has its name
+_NEW = ".tplspider-{}"  # a file before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
 _UNSAFE = re.compile(r"[^\w.,;=@+()-]|^\.|^-|^$", re.ASCII)
 _LONGEST_NAME = 100
@@ -106,7 +105,9 @@ def save_pages(folder: Path, pages: Iterable[KeptPage]) -> None:
         check_folder(folder)
     except ValueError as error:
         raise FileExistsError(str(error)) from None
-    _remove_old(folder)
+    for path in folder.glob(_NEW.format("*")):
+        path.unlink()
+    old = _our_files(folder) - {MANIFEST}
     rows: list[dict[str, str]] = []
     for page in pages:
         name = f"{sum('link' in row for row in rows) + 1}.html" if page.link else "key.html"
@@ -114,15 +115,13 @@ def save_pages(folder: Path, pages: Iterable[KeptPage]) -> None:
         rows.append(
             {"role": page.role, "url": page.url, **link, "encoding": page.encoding, "file": name}
         )
-        (folder / _NEW_PAGE.format(name)).write_bytes(page.body)
-    (folder / _NEW).write_text(json.dumps(rows, indent=2) + "\n", "ascii")
+        (folder / _NEW.format(name)).write_bytes(page.body)
+    (folder / _NEW.format(MANIFEST)).write_text(json.dumps(rows, indent=2) + "\n", "ascii")
     # From here on nothing is written: a full disk has left the last run as it was.
-    if (folder / MANIFEST).exists():
-        (folder / MANIFEST).replace(folder / _OLD)
-    for row in rows:
-        (folder / _NEW_PAGE.format(row["file"])).replace(folder / row["file"])
-    (folder / _NEW).replace(folder / MANIFEST)
-    _remove_old(folder)
+    for name in old:
+        (folder / name).unlink()
+    for name in (MANIFEST, *(row["file"] for row in rows)):
+        (folder / _NEW.format(name)).replace(folder / name)
 
 
 def check_folder(folder: Path, *, many: bool = False) -> None:
@@ -146,19 +145,11 @@ def check_folder(folder: Path, *, many: bool = False) -> None:
         )
 
 
-def _remove_old(folder: Path) -> None:
-    """Remove our files that the manifest does not list; the notes go last."""
-    listed = {MANIFEST, *(_pages_in(folder / MANIFEST) or ())}
-    for name in sorted(_our_files(folder) - listed, key=lambda name: name in (_OLD, _NEW)):
-        (folder / name).unlink()
-
-
 def _our_files(folder: Path) -> set[str]:
-    """The manifest, the notes of a run that was killed, and the pages that any of them lists."""
-    lists = {name: _pages_in(folder / name) for name in (MANIFEST, _OLD, _NEW)}
-    ours = {name for name, pages in lists.items() if pages is not None or name == _NEW}
-    ours |= {name for pages in lists.values() for name in pages or ()}
-    ours |= {path.name for path in folder.glob(_NEW_PAGE.format("*.html"))}
+    """The manifest, the pages that it lists, and what a run that was killed has left."""
+    listed = _pages_in(folder / MANIFEST)
+    ours = {path.name for path in folder.glob(_NEW.format("*"))}
+    ours |= set() if listed is None else {MANIFEST, *listed}
     return {name for name in ours if (folder / name).is_file() and not (folder / name).is_symlink()}
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
-    from tplspider.sources.base import StoredPage
+    from tplspider.sources.archive import StoredPage
     from tplspider.spiders.template_candidates import OpenSearch
     from tplspider.template.extract import PageSource
     from tplspider.web.page import WebPage

@@ -19,7 +19,7 @@ from tplspider import (
     parse_html,
     read_page,
 )
-from tplspider.search.answer import explored_links
+from tplspider.search.answer import summary
 from tplspider.search.session import STRATEGIES, Strategy
 from tplspider.web.page import NoPage, redirect_to
 
@@ -138,7 +138,7 @@ def outcome(search: SubdigraphSearch) -> dict[str, Any]:
         "candidates": [visit.url for visit in search.members],
         "explored": [
             tuple(value for name, value in row.items() if name in TOLD)
-            for row in explored_links(search)
+            for row in summary(search, "", "", links=0, hint="", witness=None).explored
         ],
     }
 

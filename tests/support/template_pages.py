@@ -21,35 +21,16 @@ KEY_URL = f"{SITE}key.html"
 # Few of each, so that two pages have much in common.
 _OPENINGS = st.sampled_from(
     [
-        "div",
-        "div class=box",
-        "div id=main class='box wide'",
-        "ul",
-        "ul class=menu",
-        "li",
-        "section id=s-1",
-        "section id=s-2",
-        "span",
-        "o:p",
-        "a$b",
-        "noscript",
+        *("div", "div class=box", "div id=main class='box wide'", "ul", "ul class=menu", "li"),
+        *("section id=s-1", "section id=s-2", "span", "o:p", "a$b", "noscript"),
     ]
 )
 _LEAVES = st.sampled_from(
     [
-        "alpha ",
-        "beta gamma ",
-        "<p>delta</p>",
-        "<p>epsilon <b>zeta</b> eta</p>",
-        "<a href=a.html>first</a>",
-        "<a href=/docs/a.html class=current>first</a>",
-        "<a href=key.html>second</a>",
-        "<a href=#part>third</a>",
-        "<img src=logo.png alt=theta>",
-        "<!-- a comment --> iota",
-        "<script>go()</script> kappa",
-        "<br>",
-        "\n  ",
+        *("alpha ", "beta gamma ", "<p>delta</p>", "<p>epsilon <b>zeta</b> eta</p>"),
+        *("<a href=a.html>first</a>", "<a href=/docs/a.html class=current>first</a>"),
+        *("<a href=key.html>second</a>", "<a href=#part>third</a>", "<br>", "\n  "),
+        *("<img src=logo.png alt=theta>", "<!-- a comment --> iota", "<script>go()</script> kappa"),
     ]
 )
 PIECES = st.recursive(

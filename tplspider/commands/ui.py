@@ -76,13 +76,13 @@ class Command(ScrapyCommand):
                 print_text(give_extension(opts))
                 return
             prepare(self.settings)
-            run_ui(opts, self._process(), print_text)
+            run_ui(opts, self._make_process, print_text)
         except (ValueError, StoreError) as error:
             self._refuse(error)
         except OSError as error:
             self._refuse(f"{error.filename}: {error.strerror}" if error.filename else error)
 
-    def _process(self) -> AsyncCrawlerProcess:
+    def _make_process(self) -> AsyncCrawlerProcess:
         from scrapy.crawler import AsyncCrawlerProcess
         from scrapy.settings import SETTINGS_PRIORITIES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import takewhile
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, signs_of
-from tplspider.pools.store import FILE_MEGABYTES, MEGABYTES, PoolCache, PoolStore
+from tplspider.pools.store import MEGABYTES, PoolCache, PoolStore
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
 from tplspider.web.html import fold, parse_html, visible_texts
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tplspider.template.flat_page import FlatPage
     from tplspider.template.lines import Line
@@ -37,7 +37,6 @@ HELD_MEGABYTES = 256  # of packed pages that wait
 COMPANIONS = 3  # pages to compare with: one more brings nothing that can be measured, and costs
 SITES = 32  # of which pages are kept ready ...
 READY_PAGES = 200  # ... so many in all, some 200 kB each
-FEW_SITES = 2  # the same, where so many are in turn that none of 32 would be met again
 _MADE_OF = {"main_markdown": "main_html", "content_markdown": "content_html"}
 MARKDOWN = frozenset(_MADE_OF)
 
@@ -67,10 +66,9 @@ class SitePools(Generic[Entry]):
     A page is released when the pool of its site has *ready* pages, with all that wait before it. A
     page that is released early is compared with what is there.
 
-    The pools take *megabytes* of memory and *file_megabytes* of a temporary file, see
-    :class:`~tplspider.pools.store.PoolCache`. When the pool of a site is dropped, what waits of it
-    is released. At most *held* pages wait, and packed they take *held_megabytes* at most; one more,
-    and the site with the oldest is released.
+    The pools take *megabytes* of memory; what does not fit is in a temporary file. At most *held*
+    pages wait, and packed they take *held_megabytes* at most; one more, and the site with the
+    oldest is released.
     """
 
     def __init__(
@@ -79,25 +77,16 @@ class SitePools(Generic[Entry]):
         pool: int = POOL,
         ready: int = READY,
         megabytes: float = MEGABYTES,
-        file_megabytes: float = FILE_MEGABYTES,
         held: int = HELD,
         held_megabytes: float = inf,
         store: PoolStore | None = None,
-        clock: Callable[[], float] = monotonic,
     ) -> None:
-        _check(pool=pool, ready=ready, held=held)
-        _check_megabytes(
-            megabytes=megabytes, file_megabytes=file_megabytes, held_megabytes=held_megabytes
-        )
         self.held = 0  # pages that wait
         self._held_at_most = held
         self._held_bytes_at_most = held_megabytes * 1_000_000
         self._held_bytes = 0
         self._ready = ready
-        self._clock = clock
-        self._pools = PoolCache(
-            most=pool, megabytes=megabytes, file_megabytes=file_megabytes, store=store
-        )
+        self._pools = PoolCache(most=pool, megabytes=megabytes, store=store)
         # By site, in order of arrival; the site with the oldest page comes first.
         self._waiting: dict[str, list[_Waiting[Entry]]] = {}
 
@@ -114,14 +103,12 @@ class SitePools(Generic[Entry]):
         if len(known.pool) >= ready or known.seen >= ENOUGH * ready:
             found = [*self.give_out(site), Released(entry, site, known.pool.pages)]
         else:
-            waiting = _Waiting(self._clock(), len(page.packed), entry)
+            waiting = _Waiting(monotonic(), len(page.packed), entry)
             self._waiting.setdefault(site, []).append(waiting)
             self.held += 1
             self._held_bytes += waiting.size
         while self.held > self._held_at_most or self._held_bytes > self._held_bytes_at_most:
             found += self.give_out_oldest()
-        for other in self._pools.make_room():
-            found += self.give_out(other)
         return found
 
     def give_out(self, site: str) -> list[Released[Entry]]:
@@ -136,7 +123,7 @@ class SitePools(Generic[Entry]):
 
     def give_out_older(self, seconds: float) -> list[Released[Entry]]:
         """Give out the sites of which a page waits for longer than so many seconds."""
-        end, waiting = self._clock() - seconds, self._waiting
+        end, waiting = monotonic() - seconds, self._waiting
         sites = [*takewhile(lambda site: waiting[site][0].since <= end, waiting)]
         return [released for site in sites for released in self.give_out(site)]
 
@@ -153,19 +140,6 @@ class SitePools(Generic[Entry]):
         self._pools.save()
 
 
-def _check(**counts: int) -> None:
-    for name, value in counts.items():
-        least = 0 if name == "held" else 1
-        if not isinstance(value, int) or value < least:
-            raise ValueError(f"{name}={value!r}: expected a whole number, {least} or more")
-
-
-def _check_megabytes(**sizes: float) -> None:
-    for name, value in sizes.items():
-        if not (isinstance(value, int | float) and value > 0):  # nor is it if it is not a number
-            raise ValueError(f"{name}={value!r}: expected a number of megabytes above 0")
-
-
 class TooLargeError(ValueError):
     """A page has so many elements or attributes that it is not read."""
 
@@ -176,8 +150,6 @@ class Stripper:
     def __init__(self, *, companions: int = COMPANIONS) -> None:
         self.companions = companions
         self._sites: OrderedDict[str, _Site] = OrderedDict()  # the last met comes last
-        self._met: OrderedDict[str, None] = OrderedDict()  # the last of all, ready or not
-        self._strangers = 0  # pages in a row whose sites were not among these
 
     def strip(
         self,
@@ -216,16 +188,10 @@ class Stripper:
         return found
 
     def _site(self, name: str) -> _Site:
-        self._strangers = 0 if name in self._met else self._strangers + 1
-        self._met[name] = None
-        self._met.move_to_end(name)
-        if len(self._met) > SITES:
-            self._met.popitem(last=False)
         known = self._sites.get(name)
         if known is None:
             known = self._sites[name] = _Site()
-            most = FEW_SITES if self._strangers > 2 * SITES else SITES
-            while len(self._sites) > most:
+            if len(self._sites) > SITES:
                 self._sites.popitem(last=False)
             for each in self._sites.values():
                 each.companions.most = READY_PAGES // len(self._sites)
@@ -274,18 +240,17 @@ class SiteTemplates(Generic[Token]):
     The pool is the same in whatever order pages come (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
     site were added before it was given out, and on nothing else: not on time, nor on other sites,
-    as long as there is room for the pages that are held back, and on the disk for all pools.
+    as long as there is room for the pages that are held back.
 
     One thread at a time may use it. Processes, and threads, that share the work on one site do not
-    share its pool: give all pages of a site to one of them. A process that is forked off does not
-    have the pools in the file. A *store*, a :class:`~tplspider.pools.store.PoolFolder` or what
-    loads and saves pools like it, may be shared.
+    share its pool: give all pages of a site to one of them. A *store*, a
+    :class:`~tplspider.pools.store.PoolFolder` or what loads and saves pools like it, may be shared.
 
     | argument | meaning |
     |---|---|
     | pool, ready | how many pages a pool has at most, and with how many it is ready |
     | companions | how many pages a page is compared with |
-    | megabytes, file_megabytes | the bounds of pools in memory and in a temporary file |
+    | megabytes | the bound of pools in memory; the others are in a temporary file |
     | held, held_megabytes | the bounds of pages that are held back, in number and packed |
     | seconds | a page that takes longer is given out as if there were no evidence |
     | wanted | the fields of PageTemplate that are needed (default: all but Markdown) |
@@ -302,7 +267,6 @@ class SiteTemplates(Generic[Token]):
         ready: int | None = None,
         companions: int = COMPANIONS,
         megabytes: float = MEGABYTES,
-        file_megabytes: float = FILE_MEGABYTES,
         held: int = HELD,
         held_megabytes: float = HELD_MEGABYTES,
         seconds: float | None = None,
@@ -319,32 +283,37 @@ class SiteTemplates(Generic[Token]):
             check_markdown()
         if store is not None and not isinstance(store, PoolStore):
             raise ValueError(f"store={store!r:.80}: expected a PoolFolder, or what loads and saves")
-        if ready is not None and ready > pool:
+        ready = min(READY, pool) if ready is None else ready
+        given = {
+            "pool": pool,
+            "ready": ready,
+            "companions": companions,
+            "seconds": seconds,
+            "megabytes": megabytes,
+            "held_megabytes": held_megabytes,
+        }
+        for name, value in given.items():
+            if value is not None and not value > 0:
+                raise ValueError(f"{name}={value!r}: expected a number above 0")
+        if held < 0:
+            raise ValueError(f"held={held!r}: expected 0 or more")
+        if ready > pool:
             raise ValueError(f"ready={ready!r}: a pool of {pool!r} pages never has so many")
-        if not isinstance(companions, int) or companions < 1:
-            raise ValueError(f"companions={companions!r}: expected a whole number, 1 or more")
-        if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
-            raise ValueError(f"seconds={seconds!r}: expected a number of seconds above 0")
         self._pools: SitePools[tuple[PooledPage, Token]] = SitePools(
             pool=pool,
-            ready=READY if ready is None else ready,
+            ready=ready,
             megabytes=megabytes,
-            file_megabytes=file_megabytes,
             held=held,
             held_megabytes=held_megabytes,
             store=store,
         )
         self._seconds = seconds
         self._stripper = Stripper(companions=companions)
-        # Pages on their way out: whatever is raised in between, the next call goes on with them.
-        self._is_flushing = False
-        self._due: deque[Released[tuple[PooledPage, Token]]] = deque()
-        self._done: deque[StrippedPage[Token]] = deque()
 
     @property
     def held(self) -> int:
         """How many pages are held back."""
-        return 0 if self._is_flushing else self._pools.held
+        return self._pools.held
 
     @overload
     def add(self: SiteTemplates[None], url: str, html: str) -> list[StrippedPage[None]]: ...
@@ -357,43 +326,24 @@ class SiteTemplates(Generic[Token]):
 
         *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
         """
-        while self._is_flushing:
-            self._release_next_site()
         page = PooledPage.of(url, html)
-        self._due += self._pools.add(page, (page, token))
-        while self._due:
-            self._strip_next()
-        done, self._done = self._done, deque()
-        return [*done]
+        return [self._stripped(each) for each in self._pools.add(page, (page, token))]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
         """Give out all pages that are held back, with what evidence there is; save the pools.
 
-        Pages are stripped as they are asked for; those that are not come with the next call.
+        Pages are stripped as they are asked for: iterate over all of it.
         """
-        self._is_flushing = True
         self._pools.save()
         return self._give_out()
 
     def _give_out(self) -> Iterator[StrippedPage[Token]]:
-        while self._is_flushing or self._due or self._done:
-            if self._done:
-                yield self._done.popleft()
-            elif self._due:
-                self._strip_next()
-            else:  # a site at a time: the pools of all may be too much to be in memory
-                self._release_next_site()
+        while self._pools.held:  # a site at a time: the pools of all may be too much for memory
+            yield from map(self._stripped, self._pools.give_out_oldest())
 
-    def _release_next_site(self) -> None:
-        self._due += self._pools.give_out_oldest()
-        self._is_flushing = self._pools.held > 0
-
-    def _strip_next(self) -> None:
-        each = self._due[0]
-        page, token = each.entry
-        found = StrippedPage(self._template(each.site, page, each.pool), token)
-        self._due.popleft()
-        self._done.append(found)
+    def _stripped(self, released: Released[tuple[PooledPage, Token]]) -> StrippedPage[Token]:
+        page, token = released.entry
+        return StrippedPage(self._template(released.site, page, released.pool), token)
 
     def _template(self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
         try:

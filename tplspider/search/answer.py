@@ -56,7 +56,7 @@ def joined(*hints: str) -> str:
 
 
 def outcome_hint(key_outcome: str, requested_url: str) -> str:
-    """What to tell of a key page that cannot be used; '' if the outcome says it all."""
+    """Hint for a key page that cannot be used; '' if the outcome is enough."""
     assumed = key_outcome in _NOBODY_THERE and "//" not in requested_url
     return joined(_HTTPS_ASSUMED if assumed else "", _ROBOTS if key_outcome == ROBOTS else "")
 
@@ -64,7 +64,7 @@ def outcome_hint(key_outcome: str, requested_url: str) -> str:
 def key_page_hint(
     root: Element, page: WebPage, site: Site, links: int, *, runs_scripts: bool
 ) -> str:
-    """What to tell of a key page with that many links; '' for most pages."""
+    """Hint for a key page with that many links; '' for most pages."""
     return joined(
         "" if links else no_links_hint(root, page.url, site, page.encoding),
         "" if runs_scripts else script_menu_hint(root, links),
@@ -72,12 +72,12 @@ def key_page_hint(
 
 
 def key_page_fault_hint(page: WebPage, fault: str) -> str:
-    """What to tell of an answer that is not a page to search from; '' if its fault says it all."""
+    """Hint for an answer that is not a page to search from; '' if its fault is enough."""
     return EMPTY_ANSWER if fault == BAD_RESPONSE and not page.body else ""
 
 
 def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
-    """What to tell of members that are so similar to the key page.
+    """Hint for members with these similarities to the key page.
 
     *size* of them were wanted; the key page has so many *links*, and no more can be asked for.
     """
@@ -96,19 +96,19 @@ def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
 
 
 def no_pages_hint(search: SubdigraphSearch) -> str:
-    """What to tell of a search most of whose links gave no page; '' for others."""
+    """Hint for a search most of whose links gave no page; '' for others."""
     if search.reason == REFUSED:
         count, reason = len(search.refusals), search.refusals[-1]
         return f"the site refused {count} links in a row ({reason}), so it was left alone"
     reasons = Counter(visit.reason for visit in search.visits if visit.outcome == "none")
     if search.complete or 2 * reasons.total() < len(search.visits) or not reasons:
         return ""
-    told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    return f"{reasons.total()} of {counted(len(search.visits), 'link')} gave no page ({told})"
+    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{reasons.total()} of {counted(len(search.visits), 'link')} gave no page ({counts})"
 
 
 def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
-    """Why a private address was refused, and which setting has a say in it.
+    """Why a private address was refused, and which setting allows it.
 
     Where the key page may be private (*allowed*), or is not what was refused (*of_link*), it was
     a public page that led there.
@@ -119,25 +119,25 @@ def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
-    """The first of the links that are not there, each by the ranks of its two pages, in words.
+    """The first of the missing links, each by the ranks of its two pages, in words.
 
     >>> missing_links_text([(3, 1), (2, 3), (3, 4)], most=2)
     'page 3 does not link to page 1, page 2 does not link to page 3 ...'
     """
-    told = [f"page {source} does not link to page {target}" for source, target in missing[:most]]
-    return ", ".join(told) + (" ..." if len(missing) > most else "")
+    first = [f"page {source} does not link to page {target}" for source, target in missing[:most]]
+    return ", ".join(first) + (" ..." if len(missing) > most else "")
 
 
-_TOLD = 3  # missing links that are told; the summary has more
+_SHOWN = 3  # missing links in the log; the summary has more
 
 
 def link_line(search: SubdigraphSearch, visit: Visit) -> str:
-    """What became of a link and of the best CS."""
+    """Log line for a link: its outcome, and the best CS so far."""
     return f"#{visit.rank} {visit.link.url}: {_decision(search, visit)}"
 
 
 def witness_line(row: WitnessLink) -> str:
-    """What became of the page that was loaded for the template alone."""
+    """Log line for the page that was loaded for the template alone."""
     what = "page" if row["outcome"] == "page" else f"no page of its own ({row['reason']})"
     return f"One more page for the template, {row['link']}: {what}"
 
@@ -157,12 +157,12 @@ def end_line(summary: CandidateSearch) -> str:
 
 
 def missing_line(summary: CandidateSearch) -> str:
-    """Of an incomplete answer, which page was nearest to be a member, and why it is not."""
+    """Of an incomplete answer, the page that was nearest to being a member, and why it is not."""
     rows = [row for row in summary.explored if row["missing"] and not summary.complete]
     if not rows:
         return ""
     nearest = min(rows, key=lambda row: len(row["missing"]))
-    missing = missing_links_text(nearest["missing"], most=_TOLD)
+    missing = missing_links_text(nearest["missing"], most=_SHOWN)
     return f"Nearest to one more member is page {nearest['rank']}, {nearest['url']}: {missing}"
 
 
@@ -178,7 +178,7 @@ def _decision(search: SubdigraphSearch, visit: Visit) -> str:
     return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"
 
 
-MOST_MISSING = 10  # links told of a page that is not a member: there may be thousands of pages
+MOST_MISSING = 10  # missing links in a row of the summary: there may be thousands
 LONGEST = 1000  # characters of a title, of the words of a link and of its path, in each row
 
 
@@ -267,7 +267,7 @@ def _explored_link(
 
 
 def _short_path(link: Link) -> str:
-    """Where a link stands, unless that is too long to tell: a part of a path leads elsewhere."""
+    """The path of a link, or '' if it is too long: a part of a path leads elsewhere."""
     path = link.dom_path
     return path if len(path) <= LONGEST else ""
 

@@ -1,10 +1,10 @@
 """Algorithm 2: links are taken into account one after the other, until an n-CS is found.
 
 The set Connections is a graph of the explored pages; the largest complete subdigraph (CS) that a
-new page is in may be the best so far. With a window, several links are in flight at a time: whoever
-drives the search asks for links to load and tells what became of each, and the search says which
-link is next, what the best CS is, and when it is over. A crawl, a test on plain dicts and an
-offline run over saved pages drive the same object, which does no input or output.
+new page is in may be the best so far. Several links may be in flight at a time: the driver asks
+the search for links to load, and reports the answer to each. The search knows which link is next,
+what the best CS is, and when it ends. It does no input or output: a crawl, a test on plain dicts
+and an offline run over saved pages drive the same object.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_SECONDS = "max_seconds"
 CANCELLED = "cancelled"
 REFUSED = "refused"  # by the site: the same refusal, link after link
 KEY_PAGE_UNUSABLE = "key_page_unusable"
-POOL = "pool"  # a saved pool of the site has told what a search was to find out
+POOL = "pool"  # a saved pool of the site made the search unnecessary
 
 
 # Complete subdigraphs (CS): pages that all link to each other, found as pages come in.
@@ -250,7 +250,7 @@ _KEY_PAGE = -1  # its number; those of explored pages start from 0
 
 @dataclass(slots=True)
 class Visit:
-    """A link that was taken up, and what became of it: one of the last three, once it is known."""
+    """A link that was taken up, and its outcome, once that is known: page, duplicate or no page."""
 
     rank: int
     link: Address
@@ -263,7 +263,7 @@ class Visit:
 
     @property
     def outcome(self) -> Literal["page", "duplicate", "none"]:
-        """What became of the link, in the word that users read."""
+        """The outcome of the link, in the word that users read."""
         if self.page:
             return "page"
         return "duplicate" if self.duplicate_of else "none"
@@ -429,7 +429,7 @@ class RedirectWays:
         self._max_redirects = max_redirects
         self._starts: dict[str, int] = {}  # links that were asked for, by identity
         self._hops: defaultdict[int, int] = defaultdict(int)  # of each link
-        self._heading: dict[int, str] = {}  # where the redirects of links under way led last
+        self._heading: dict[int, str] = {}  # where the redirects of links in flight led last
         self._passed: dict[str, Meeting] = {}
         self._alone: set[int] = set()  # links that go all the way by themselves
 
@@ -449,11 +449,11 @@ class RedirectWays:
         self._heading.pop(rank, None)
 
     def is_ahead(self, identity: str) -> bool:
-        """Whether a link under way was redirected to this address last."""
+        """Whether a link in flight was redirected to this address last."""
         return identity in self._heading.values()
 
     def knows(self, identity: str, rank: int) -> bool:
-        """Whether what an address gives is known, or under way for another link than this one."""
+        """Whether the answer of an address is known, or awaited for another link than this one."""
         return (
             identity in self._final
             or self._starts.get(identity, rank) != rank
@@ -489,13 +489,13 @@ class RedirectWays:
             return first
         self.shared |= passed & self._starts.keys() - {identity}
         if reason == OFFSITE_REDIRECT:
-            hops += 1  # one more, although nobody goes there
+            hops += 1  # one more, although it is not requested
         if answer is not first and hops > self._max_redirects:
             return NoPage(BAD_RESPONSE)
         return answer
 
     def _is_passed(self, identity: str, but_not_by: int = 0) -> bool:
-        """Whether the redirects of a link that is still under way led there."""
+        """Whether the redirects of a link that is still in flight led there."""
         meeting = self._passed.get(identity)
         return meeting is not None and meeting.rank in self._heading and meeting.rank != but_not_by
 
@@ -510,8 +510,8 @@ class SubdigraphSearch(Exploration):
 
     Without a strategy, the links are taken up in the order they are given. *is_absent* tells of
     addresses that a source has nothing of, where it knows that without loading them.
-    :meth:`take` hands out links to load, no more at a time than may be in flight; :meth:`tell`
-    takes what became of one. Whatever the order of the answers, they are taken into account by
+    :meth:`take` gives links to load, no more at a time than may be in flight; :meth:`tell`
+    takes the answer to one. Whatever the order of the answers, they are taken into account by
     rank, so that the result does not depend on it.
     """
 
@@ -534,7 +534,7 @@ class SubdigraphSearch(Exploration):
         self.max_refusals = max_refusals
         self.refusals: list[str] = []  # the last links in a row that were refused, by reason
         self.in_flight = in_flight
-        self.reason = ""  # why the search is over
+        self.reason = ""  # why the search ended
         self.ways = RedirectWays(self, max_redirects)
         self._links = strategy(list(links), self) if strategy else iter(links)
         self._is_absent = is_absent or (lambda _: False)
@@ -551,12 +551,12 @@ class SubdigraphSearch(Exploration):
 
     @property
     def pending(self) -> list[Visit]:
-        """Links handed out that nobody has told about yet."""
-        told = self.ways.answers.keys() | self._held
-        return [visit for visit in self._waiting if visit.rank not in told]
+        """Links in flight, whose answers are not known yet."""
+        known = self.ways.answers.keys() | self._held
+        return [visit for visit in self._waiting if visit.rank not in known]
 
     def take(self) -> list[Visit]:
-        """The links to load now; none when all that may be in flight are, or the search is over."""
+        """The links to load now; none if enough are in flight, or the search has ended."""
         self._fill()
         self._settle()
         if self.reason:
@@ -569,9 +569,9 @@ class SubdigraphSearch(Exploration):
         return taken
 
     def tell(self, rank: int, answer: Answer) -> None:
-        """Take in what a link gave.
+        """Take in the answer to a link.
 
-        A redirect is for where it leads to an address that its *ways* know.
+        A Redirect is the answer only if it leads to an address that the *ways* know.
         """
         if self.reason or all(visit.rank != rank for visit in self.pending):
             return

@@ -53,7 +53,7 @@ class Body:
     lengths: list[int]  # of the text directly in an element
 
     def close(self) -> None:
-        """Let go of the elements: lxml is much quicker at it from the last to the first."""
+        """Release the elements: lxml is much quicker at it from the last to the first."""
         while self.elements:
             self.elements.pop()
 
@@ -377,7 +377,7 @@ def _in_sequence(link: Link, marked: Container[Element | None]) -> bool:
 # The pages loaded so far: which of the links they have, and how well linked they are.
 #
 # Of each link, the evidence is the number of pages that have it, each counting for as much as the
-# others and the key page link to it: a page that nobody links to cannot be in a complete
+# others and the key page link to it: a page without links to it cannot be in a complete
 # subdigraph.
 
 _BYTES = 8  # of the number for a link, in a number for all of them
@@ -557,7 +557,7 @@ SEQUENCE = -1.0
 RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
-PATIENCE = 8  # times n: the links after which sortLinks has a say
+PATIENCE = 8  # times n: the links after which every other one is that of sortLinks
 
 
 def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:

@@ -171,7 +171,7 @@ class LinkSettled:
 
 @dataclass(frozen=True, slots=True)
 class SearchEnded:
-    """The search is over, and this is how it went."""
+    """The search has ended, with this summary."""
 
     session: SearchSession
     summary: CandidateSearch
@@ -188,7 +188,7 @@ class SearchSession:
     """A search and all that belongs to it. Its driver loads pages, and nothing else.
 
     It waits for its key page (:meth:`open`, or :meth:`fail`), runs while links are loaded
-    (:meth:`take`, :meth:`tell`), and is over when there is an answer: its *summary*.
+    (:meth:`take`, :meth:`tell`), and has ended when there is an answer: its *summary*.
 
     *order* is a strategy in place of that of the options; *reader* may know pages already.
     """
@@ -210,7 +210,7 @@ class SearchSession:
         self.limits = limits or SearchLimits()
         self.search_id = search_id(url, self.options)
         self.search: SubdigraphSearch | None = None  # once the key page has come
-        self.summary: CandidateSearch | None = None  # once it is over
+        self.summary: CandidateSearch | None = None  # once it has ended
         self.witness: Visit | None = None  # what was loaded for the template alone
         self.links = 0  # on the key page
         self.hint = ""
@@ -225,7 +225,7 @@ class SearchSession:
 
     @property
     def phase(self) -> Literal["waiting", "running", "over"]:
-        """Whether it waits for its key page, runs, or is over."""
+        """Whether it waits for its key page, runs, or has ended."""
         if self.summary:
             return "over"
         return "running" if self.search else "waiting"
@@ -237,9 +237,9 @@ class SearchSession:
 
     @property
     def awaited(self) -> list[int | None]:
-        """The ranks of links that nobody has told about yet; None for the key page.
+        """The ranks of links in flight; None for the key page.
 
-        Once the search itself is over, nothing is awaited but a witness.
+        Once the search itself has ended, nothing is awaited but a witness.
         """
         if not self.search or self.phase != "running":
             return [None] if self.phase == "waiting" else []
@@ -248,7 +248,7 @@ class SearchSession:
         return [visit.rank for visit in self.search.pending]
 
     def open(self, page: WebPage) -> None:
-        """The key page has come, or what came in its place: the search starts, or is over."""
+        """Take in the key page, or what came in its place: the search starts, or ends."""
         if self.phase != "waiting":
             return
         if fault := page_fault(page):
@@ -264,12 +264,12 @@ class SearchSession:
                 self.fail(NoPage(NO_LINKS, self.hint), page.url)
 
     def fail(self, answer: NoPage, url: str = "") -> None:
-        """The key page cannot be used: the search is over."""
+        """The key page cannot be used: the search ends."""
         if self.phase != "over":
             self._end_unused(url or self.url, answer.reason, KEY_PAGE_UNUSABLE, answer.detail)
 
     def take(self) -> list[Visit]:
-        """The links to load now; none when there are enough under way, or the search is over."""
+        """The links to load now; none if enough are in flight, or the search has ended."""
         wanted: list[Visit] = []
         while self.search and self.phase == "running" and not wanted:
             taken = self.search.take()
@@ -295,7 +295,7 @@ class SearchSession:
             return NoPage(ERROR)
 
     def take_in(self, rank: int | None, page: WebPage) -> Page | None:
-        """Read what a link, or the key page (None), gave, and go by it; the page, if it is one."""
+        """Read and take in the answer to a link, or to the key page (None); the page, if any."""
         if rank is None:
             self.open(page)
             return self.search.key_page if self.search else None
@@ -304,7 +304,7 @@ class SearchSession:
         return answer if isinstance(answer, Page) else None
 
     def judge(self, rank: int, target: str) -> NoPage | Redirect | None:
-        """What a link gives that redirects to *target*; None when it is to be followed there."""
+        """The answer to a link that redirects to *target*; None if it is to be followed there."""
         if not self.search or not self._site:
             return None
         redirect = redirect_to(target)
@@ -320,7 +320,7 @@ class SearchSession:
             self.search.ways.follow(rank, identity(target))
 
     def tell(self, rank: int | None, answer: Answer, url: str = "") -> None:
-        """Take in what a link gave; or that the key page (None) gave no page, at that address."""
+        """Take in the answer to a link; or why the key page (None) gave no page, at *url*."""
         if rank is None and isinstance(answer, NoPage):
             self.fail(answer, url)
         elif rank is not None and self.search and self.phase == "running":

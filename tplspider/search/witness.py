@@ -258,7 +258,7 @@ def find_witness(
     links: Sequence[Link],
     is_absent: Callable[[str], bool] | None = None,
 ) -> Visit | None:
-    """The page to load when a search is over: none if an explored page is of the key page's kind.
+    """The page to load when a search ends: none if an explored page is of the key page's kind.
 
     The budget of loads holds for the witness, too.
     """
@@ -303,7 +303,7 @@ def is_settled(visit: Visit) -> bool:
 
 
 def witness_link(visit: Visit) -> WitnessLink:
-    """What became of a witness, as users read it."""
+    """The outcome of a witness, as users read it."""
     return {
         "link": visit.link.url,
         "url": visit.url,

@@ -187,9 +187,9 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _default_index(path: Path) -> Path:
-    """Beside a file; in the user's cache if that cannot be written, or is a link."""
+    """Beside a file; in the user's cache if that folder cannot be written."""
     found = path.parent / NAME
-    if not found.is_symlink() and os.access(path.parent, os.W_OK):
+    if os.access(path.parent, os.W_OK):
         return found
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tplspider"
     cache.mkdir(parents=True, exist_ok=True)
@@ -210,10 +210,7 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
         with closing(_connect(where)) as connection:
             (kind,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            is_small = where.stat().st_size < _MOST_CHECKED
-            if is_small and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                return {}
-            if (kind, version) == (_KIND, _VERSION):
+            if (kind, version) == (_KIND, _VERSION) and not _is_damaged(where, connection):
                 rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
                 return {
                     _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
@@ -226,6 +223,12 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     return {}
 
 
+def _is_damaged(where: Path, connection: sqlite3.Connection) -> bool:
+    if where.stat().st_size > _MOST_CHECKED:
+        return False
+    return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+
+
 def _path(index: Path, path: bytes) -> Path:
     """A file, by its path from the folder of the index."""
     return Path(os.path.normpath(index.parent / os.fsdecode(path)))
@@ -235,7 +238,7 @@ def _path(index: Path, path: bytes) -> Path:
 def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connection]:
     """A new index, or a copy of an old one, which takes its name in the end.
 
-    So nothing is written through a link, readers are not disturbed, and a kill does no harm.
+    So readers are not disturbed, and a kill does no harm.
     """
     number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
     os.close(number)

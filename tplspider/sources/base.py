@@ -23,8 +23,7 @@ from tplspider.web.page import (
 from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
 
 class SiteSource(Protocol):
@@ -32,37 +31,6 @@ class SiteSource(Protocol):
 
     def load(self, url: str) -> WebPage | Redirect | NoPage:
         """What is at an address. A WebPage may redirect, by its status, its headers or its text."""
-
-
-class StoredPage(Protocol):
-    """A page that is stored: in a WARC file, at an offset, or in a file of its own."""
-
-    @property
-    def site(self) -> str: ...
-    @property
-    def url(self) -> str:
-        """Its address; '' if it has none."""
-
-    @property
-    def key(self) -> int:
-        """Its sample key: those of a site come in this order."""
-
-    @property
-    def file(self) -> Path: ...
-    @property
-    def offset(self) -> int: ...
-    def read(self) -> WebPage | NoPage:
-        """What is there, be it a page or not; or why it cannot be read."""
-
-
-class StoredPages(Protocol):
-    """All pages of an archive or a folder (WarcSite, SavedFolder), each of them once."""
-
-    def pages(self, site: str | None = None) -> Iterator[StoredPage]:
-        """The pages of a site, by their keys; or those of all sites."""
-
-    def count_pages(self) -> int: ...
-    def close(self) -> None: ...
 
 
 class MemorySite:

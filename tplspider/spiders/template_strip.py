@@ -36,15 +36,18 @@ from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, pa
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.pools.pool import PooledPage
-    from tplspider.sources.base import StoredPage, StoredPages
-    from tplspider.template.extract import PageSource
+    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.sources import archive
+    from tplspider.sources.saved_folder import SavedFile
+
+    StoredPage = archive.StoredPage | SavedFile
+    StoredPages = archive.WarcSite | SavedFolder
 
 logger = logging.getLogger(__name__)
 
@@ -165,40 +168,22 @@ class _Row:
     url: str
     page: PooledPage | None
     outcome: str
-    task: asyncio.Task[PageTemplate] | None = None
+    task: asyncio.Task[PageTemplate | None] | None = None
 
     @property
     def is_ready(self) -> bool:
         return self.task is None or self.task.done()
 
 
-class _Worker(Extraction):
-    """A process, and what it was sent of the pools of sites."""
-
-    def __init__(self, config: Config, wanted: frozenset[str]) -> None:
-        from tplspider.pools.strip_job import STRIP, SentPools
-
-        seconds, megabytes = config.extract_seconds, config.extract_mb
-        super().__init__(STRIP, workers=1, seconds=seconds, megabytes=megabytes)
-        self.waiting = 0
-        self._sent = SentPools(wanted)
-
-    async def strip(self, page: PooledPage, pool: tuple[PooledPage, ...]) -> PageTemplate:
-        """The page without its template; raises ExtractionError."""
-        from tplspider.pools.pool import page_site
-
-        site = page_site(page.url)
-        self.waiting += 1
-        try:
-            for _ in range(2):  # a process that was started anew has no pools
-                job: Any
-                job, added = self._sent.job(site, page, pool)
-                if found := await self.extract(job, cast("list[PageSource]", added)):
-                    return found
-                self._sent.forget(site)
-            raise ExtractionError("the worker does not keep the pool of its site")
-        finally:
-            self.waiting -= 1
+def draw_pool(pages: Iterable[StoredPage], pool: Pool) -> bool:
+    """Add the first pages of a site, by their keys, to its pool; whether that changes it."""
+    changed = False
+    for number, stored in enumerate(pages):
+        _, page, _ = read_page(stored)
+        if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
+            break
+        changed |= page is not None and pool.add(page)
+    return changed
 
 
 class TemplateStripSpider(Spider):
@@ -221,7 +206,7 @@ class TemplateStripSpider(Spider):
         self.outcomes: Counter[str] = Counter()
         self.phase, self.done = "listed", 0  # for the progress
         self._is_closing = False
-        self._workers: list[_Worker] = []
+        self._extraction: Extraction | None = None
         self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
         self._store: PoolFolder | None = None
         if pool := self.arguments.pool:
@@ -322,9 +307,13 @@ class TemplateStripSpider(Spider):
         return archive.open()
 
     async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
+        from tplspider.pools.strip_job import STRIP, StripJob
+
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
-        count = self.arguments.workers or self.config.extract_workers
-        self._workers = [_Worker(self.config, wanted) for _ in range(count)]
+        count, config = self.arguments.workers or self.config.extract_workers, self.config
+        self._extraction = Extraction(
+            STRIP, workers=count, seconds=config.extract_seconds, megabytes=config.extract_mb
+        )
         waiting: deque[_Row] = deque()
         size = 0
         try:
@@ -332,9 +321,9 @@ class TemplateStripSpider(Spider):
                 row = _Row(stored, *read_page(stored))
                 if row.page:
                     size += row.page.size
-                    pool = await self._pool(storage, stored.site)
-                    worker = min(self._workers, key=lambda each: each.waiting)
-                    row.task = asyncio.create_task(worker.strip(row.page, pool))
+                    pool = self._pool(storage, stored.site)
+                    job: Any = StripJob(row.page, stored.site, wanted)
+                    row.task = asyncio.create_task(self._extraction.extract(job, cast("Any", pool)))
                 waiting.append(row)
                 while waiting and (
                     waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES
@@ -350,20 +339,14 @@ class TemplateStripSpider(Spider):
                 if row.task:
                     row.task.cancel()
 
-    async def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
+    def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
         """The pool of a site, as of all its pages."""
         from tplspider.pools.pool import Pool
 
         if site not in self._pools:
             store = self._store if site else None
-            pool, changed = Pool(store.load(site) if store else ()), False
-            for number, stored in enumerate(storage.pages(site)):
-                _, page, _ = read_page(stored)
-                if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
-                    break
-                changed |= page is not None and pool.add(page)
-                await asyncio.sleep(0)
-            if store and changed:
+            pool = Pool(store.load(site) if store else ())
+            if draw_pool(storage.pages(site), pool) and store:
                 store.save(site, pool.pages)
             self._pools[site] = pool.pages
         self._pools.move_to_end(site)
@@ -420,7 +403,8 @@ class TemplateStripSpider(Spider):
         count_lost(self.crawler)
 
     async def closed(self, reason: str) -> None:
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+        if self._extraction:
+            await self._extraction.close()
 
 
 def shown_path(path: bytes) -> str:

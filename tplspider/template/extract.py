@@ -229,7 +229,7 @@ class Comparison:
     loose: list[int]
     data: list[int] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # of the key page
-    pages: list[str] = field(default_factory=list)  # addresses of those that told something
+    pages: list[str] = field(default_factory=list)  # addresses of those with evidence
     titles: list[str] = field(default_factory=list)  # of the same
 
     @property

@@ -352,7 +352,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     Lines in a row, long enough, open all that is round them. By itself, a link is accepted, if
     what it is in is template anyway.
     Returned are the elements that have become template for what is in them, and whose own words
-    are not, most of them. Lines in one element cannot be told apart: "Home page" under the name
+    are not, most of them. Lines in one element cannot be separated: "Home page" under the name
     of the site is lost in it.
     """
     known = lines_in(lines, template)
@@ -437,7 +437,7 @@ def _common(  # noqa: PLR0917 - as above
 ) -> list[bool]:
     """Of each line, whether most pages have it, as often as the key page has up to there.
 
-    A page has no say on links to itself: it shows them in another way, if at all.
+    A page does not vote on links to itself: it shows them in another way, if at all.
     """
     before = Counter(chain.from_iterable(compress(names, known)))
     unknown = [place for place, yes in enumerate(known) if not yes]
@@ -676,7 +676,7 @@ def drop_sandwiched(
 ) -> list[int]:
     """Drop rows of template that are words, not links, between lines of the page's own.
 
-    With one page to compare with, nobody can tell what both happen to have from what all pages
+    With one page to compare with, there is no telling what both happen to have from what all pages
     have; but template stands before the page's own and after it.
     Returned are elements that stay template for what is in them, and whose words are dropped.
     """

@@ -105,7 +105,7 @@ class WebPage:
         """The encoding that it declares, or that it seems to have.
 
         Two departures from Scrapy. A page that declares a Western encoding of single bytes and is
-        valid UTF-8, beyond ASCII, is UTF-8: nobody writes that by chance. And what browsers do not
+        valid UTF-8, beyond ASCII, is UTF-8: that is no coincidence. And what browsers do not
         know is not a declaration.
         """
         body = self.body
@@ -249,7 +249,7 @@ def read_page(
     *,
     for_template: bool = False,
 ) -> Page:
-    """What the search needs to know of the page with this tree, loaded from *url*.
+    """The page with this tree, loaded from *url*, as the search needs it.
 
     *for_template*, there is also what the choice of a witness takes.
     """
@@ -323,12 +323,12 @@ NOT_LOADED = "not-loaded"
 
 @dataclass(frozen=True, slots=True)
 class Redirect(Address):
-    """A link leads to this address, whose page is known or under way."""
+    """A link leads to this address, whose page is known or being loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoPage:
-    """Why there is no page. *detail* is for the person who asked for it."""
+    """Why there is no page. *detail* is a human-readable explanation."""
 
     reason: str
     detail: str = ""
@@ -369,7 +369,7 @@ def page_fault(page: WebPage) -> str:
     if is_too_large(text):
         return TOO_LARGE
     if page.headers.get("content-encoding") and not is_text(page.body[:SNIFFED]):
-        return BAD_RESPONSE  # packed in a way that nobody here can unpack
+        return BAD_RESPONSE  # compressed in an unknown way
     return ""
 
 

@@ -17,14 +17,14 @@ from w3lib.url import safe_url_string
 from tplspider.web.addresses import clean_href, identity, is_elsewhere, without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
 
     from tplspider.web.page import WebPage
 
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-LONGEST_DELAY = 5.0  # of a meta refresh, in seconds; what waits for longer is a page
-IGNORED_TAGS = ("noscript",)  # in which a meta refresh does not count
+_LONGEST_DELAY = 5.0  # of a meta refresh, in seconds; what waits for longer is a page
+_IGNORED_TAGS = ("noscript",)  # in which a meta refresh does not count
 
 _LOOKED_AT = 4096  # the characters in which Scrapy looks for a base and a refresh
 _NO_HOST = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")  # in the words of the URL Standard
@@ -67,12 +67,7 @@ def redirect_target(page: WebPage) -> str | None:
     return meta_refresh(page) if page.status == 200 and page.is_html else None
 
 
-def meta_refresh(
-    page: WebPage,
-    *,
-    longest_delay: float = LONGEST_DELAY,
-    ignored_tags: Iterable[str] = IGNORED_TAGS,
-) -> str | None:
+def meta_refresh(page: WebPage) -> str | None:
     """Where a page of HTML goes by itself, and soon; None for one that stays.
 
     A page that refreshes itself stays, and so does one that goes where browsers do not.
@@ -80,8 +75,8 @@ def meta_refresh(
     try:
         start = page.text[:_LOOKED_AT]
         base = get_base_url(start, page.url, page.encoding)
-        delay, url = get_meta_refresh(start, base, page.encoding, ignore_tags=ignored_tags)
-        if delay is None or url is None or delay > longest_delay:
+        delay, url = get_meta_refresh(start, base, page.encoding, ignore_tags=_IGNORED_TAGS)
+        if delay is None or url is None or delay > _LONGEST_DELAY:
             return None
         if not url.lower().startswith(("http://", "https://")):
             return None

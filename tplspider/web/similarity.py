@@ -33,6 +33,6 @@ def similarity(key_page: Page, page: Page) -> float:
 def _share(of: bytes, by: bytes) -> float | None:
     """The share of the features of one page that another has, too; None if there are none."""
     wanted, had = array("I", of), array("I", by)
-    if len(had) == MOST_HASHES:  # nobody knows whether the page has what is beyond its last hash
+    if len(had) == MOST_HASHES:  # what is beyond its last hash is unknown
         wanted = array("I", [feature for feature in wanted if feature <= had[-1]])
     return len(set(wanted).intersection(had)) / len(wanted) if wanted else None

@@ -31,9 +31,9 @@ from tplspider.plugins.spark.jobs import (
     tell,
 )
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.strip_job import STRIP, SentPools
+from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
-from tplspider.spiders.template_strip import COLUMNS, READ_FOR_POOL, read_page, shown_path
+from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, shown_path
 from tplspider.web.text import storable
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class StripTask:
         return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(draw_pool)
+        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(_pool_of)
         with self._archive() as archive, asyncio.Runner() as runner:
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
@@ -126,32 +126,22 @@ class _Worker(Extraction):
 
     def __init__(self, wanted: frozenset[str]) -> None:
         super().__init__(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
-        self._sent = SentPools(wanted)
+        self._wanted = wanted
 
     async def strip(
         self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]
     ) -> tuple[PageTemplate | None, str]:
         """The page without its template, and the outcome."""
         try:
-            for _ in range(2):  # a process that was started anew has no pools
-                job, added = cast("Any", self._sent.job(site, page, pool))
-                if found := await self.extract(job, added):
-                    return found, "page"
-                self._sent.forget(site)
+            job: Any = StripJob(page, site, self._wanted)
+            return await self.extract(job, cast("Any", pool)), "page"
         except ExtractionError as error:
             return None, error.outcome
-        return None, "error"
 
 
-def draw_pool(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    """The pool of a site, from its first pages: they come in the order of the draw."""
+def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
     pool = Pool()
-    for stored in islice(archive.pages(site), READ_FOR_POOL):
-        _, page, _ = read_page(stored)
-        if page and not pool.takes(page.place):
-            break
-        if page:
-            pool.add(page)
+    draw_pool(archive.pages(site), pool)
     return pool.pages
 
 

@@ -177,19 +177,24 @@ async def serve(
             await runner.cleanup()
         if crawl.done():
             await crawl
+        else:
+            spider: Any = crawler.spider
+            await spider.texts.close()  # its processes
         if not stop.is_set():
             logger.error("The crawl has ended: %s", crawler.stats.get_value("finish_reason"))
         return early
 
 
 def run_ui(
-    opts: argparse.Namespace, process: AsyncCrawlerProcess, say: Callable[[str], object]
+    opts: argparse.Namespace,
+    make_process: Callable[[], AsyncCrawlerProcess],
+    say: Callable[[str], object],
 ) -> None:
     """Serve until Ctrl-C. Raises ValueError, StoreError and OSError."""
     folder = state_folder(opts)
     try:
         with folder.lock:
-            _run_server(folder, opts, process, say)
+            _run_server(folder, opts, make_process, say)
     except Timeout:
         if opts.new_token:
             why = f"--new-token: a server has {folder.path} already: end it first"
@@ -200,7 +205,7 @@ def run_ui(
 def _run_server(
     folder: StateFolder,
     opts: argparse.Namespace,
-    process: AsyncCrawlerProcess,
+    make_process: Callable[[], AsyncCrawlerProcess],
     say: Callable[[str], object],
 ) -> None:
     before = folder.port()
@@ -209,6 +214,7 @@ def _run_server(
         HOST if opts.host.lower() == "localhost" else opts.host.removeprefix("[").removesuffix("]")
     )
     with _listen(host, before if opts.port is None else read_port(opts.port)) as listener:
+        process = make_process()  # which sets up the log
         port = listener.getsockname()[1]
         folder.write("port", str(port))
         folder.write("address", _address(host, port))

@@ -1,4 +1,4 @@
-"""Pools in a folder: what is saved comes back, and a file that cannot be used does no harm."""
+"""Pools that are kept in a folder: merged, shared by processes, damaged, killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.crawls import PROJECT
-from tests.support.full_disk import short_files
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.store import KEPT, PoolFolder
 
@@ -99,17 +98,6 @@ def test_a_damaged_page(folder: PoolFolder) -> None:
     assert left == pages(0, 3, 4)
 
 
-def test_a_full_disk(folder: PoolFolder) -> None:
-    folder.save(SITE, pages(1))
-    with short_files(10_000):
-        folder.save(SITE, [page(n, "x" * 1_000) for n in range(2, 60)])
-        folder.save("b.org", [page(n, bytes(range(256)) * 400) for n in range(9)])
-    assert folder.faults
-    assert page(1) in folder.load(SITE)
-    folder.save(SITE, pages(2))
-    assert {*pages(1, 2)} <= {*folder.load(SITE)}
-
-
 @pytest.mark.parametrize("place", ["/proc/nowhere", "{file}", "{file}/below", "{folder}/a\0b"])
 def test_a_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
@@ -122,7 +110,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
 
 WRITER = """
 import sys
-from tests.test_pool_folder import SITE, PoolFolder, page
+from tests.test_store import SITE, PoolFolder, page
 folder, first = PoolFolder(sys.argv[1]), int(sys.argv[2])
 print("ready", flush=True)
 for number in range(int(sys.argv[3])):

@@ -1,6 +1,10 @@
+"""Algorithm 2: complete subdigraphs, and the search on sites in memory."""
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,15 +13,82 @@ from hypothesis import strategies as st
 from tests import literal
 from tests.support.examples import examples
 from tests.support.plain_site import ROOT, PlainSite, outcome, refusing_sites, run, sites
-from tplspider import (
-    Address,
-    NoPage,
-    Page,
-    SubdigraphSearch,
+from tplspider.search.cliques import (
+    CompleteSubdigraphs,
+    OutOfNodesError,
+    SearchBudget,
+    first_clique,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+
+@st.composite
+def graphs(draw: st.DrawFn, pages: int = 9) -> list[set[int]]:
+    """Of each page, the earlier pages that it is mutually linked with."""
+    count = draw(st.integers(1, pages))
+    density = draw(st.sampled_from([0.2, 0.5, 0.8, 0.95]))
+    random = draw(st.randoms(use_true_random=False))
+    return [{other for other in range(page) if random.random() < density} for page in range(count)]
+
+
+@examples(300)
+@given(graphs(), st.integers(1, 6))
+def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) -> None:
+    subdigraphs = CompleteSubdigraphs(size)
+    mutual: dict[int, set[int]] = {}
+    best: list[int] = []
+    for page, others in enumerate(earlier):
+        mutual[page] = set(others)
+        for other in others:
+            mutual[other].add(page)
+        complete, best = literal.power_set_step(mutual, page, size, best)
+        subdigraphs.update(page, sum(1 << other for other in others))
+        assert subdigraphs.complete == (complete is not None)
+        assert list(subdigraphs.best) == (complete or best)
+        if complete:
+            break
+    assert not subdigraphs.bounded
+
+
+@examples(200)
+@given(graphs(), st.integers(1, 5), st.data())
+def test_a_page_that_gains_mutual_links(
+    earlier: list[set[int]], size: int, data: st.DataObject
+) -> None:
+    """A duplicate was found: links to it now count for a page that was explored before."""
+    subdigraphs = CompleteSubdigraphs(size)
+    mutual: dict[int, set[int]] = {}
+    best: list[int] = []
+    for page, others in enumerate(earlier):
+        mutual[page] = set()
+        gaining = data.draw(st.integers(0, page))
+        steps = [(page, others), (gaining, {other for other in range(page) if other != gaining})]
+        for step, new in steps:
+            mutual[step] |= new
+            for other in new:
+                mutual[other].add(step)
+            complete, best = literal.power_set_step(mutual, step, size, best)
+            subdigraphs.update(step, sum(1 << other for other in new))
+            assert list(subdigraphs.best) == (complete or best)
+            if complete:
+                return
+
+
+def test_a_step_gives_up_by_counting() -> None:
+    random = Random(1)
+    pages = range(120)
+    mutual = [0] * len(pages)
+    for a, b in combinations(pages, 2):
+        if random.random() < 0.9:
+            mutual[a] |= 1 << b
+            mutual[b] |= 1 << a
+    with pytest.raises(OutOfNodesError):
+        first_clique(mutual, (1 << 120) - 1, 40, SearchBudget(5_000))
+    subdigraphs = CompleteSubdigraphs(size=40, max_nodes=5_000)
+    for page in pages:
+        subdigraphs.update(page, mutual[page] & ((1 << page) - 1))
+    assert subdigraphs.bounded
+    assert not subdigraphs.complete
+    assert len(subdigraphs.best) > 1
 
 
 def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
@@ -65,33 +136,6 @@ def test_the_answer_does_not_depend_on_timing(
     assert 0 <= several.wasted < in_flight
     if max_loads:
         assert several.loads + several.wasted <= max_loads
-
-
-def menu(*names: str) -> dict[str, list[str]]:
-    return {name: [other for other in names if other != name] for name in names}
-
-
-def test_a_menu_is_found_with_as_few_loads_as_can_be() -> None:
-    site = PlainSite({**menu("/a", "/b", "/c", "/d"), "/": ["/a", "/b", "/c", "/d"]})
-    search, asked = run(site, "/", size=3)
-    assert search.reason == "complete_subdigraph"
-    assert [visit.rank for visit in search.members] == [1, 2, 3]
-    assert search.loads == len(asked) == 4
-
-
-def test_size_one_is_the_first_page() -> None:
-    site = PlainSite({"/": ["/a", "/b"]}, failures={"/a": "timeout"})
-    search, _ = run(site, "/", size=1)
-    assert [visit.url for visit in search.members] == [f"{ROOT}/b"]
-    assert search.loads == 3
-
-
-def test_the_largest_of_the_smaller_ones_is_the_answer_when_links_run_out() -> None:
-    site = PlainSite({**menu("/a", "/c"), "/b": [], "/": ["/a", "/b", "/c"]})
-    search, _ = run(site, "/", size=3)
-    assert search.reason == "links_exhausted"
-    assert not search.complete
-    assert [visit.url for visit in search.members] == [f"{ROOT}/a", f"{ROOT}/c"]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +198,6 @@ def test_a_duplicate_lends_its_name() -> None:
     ]
 
 
-def test_a_known_final_address_costs_no_load() -> None:
-    site = PlainSite({"/": ["/old", "/new"]}, redirects={"/old": "/new"})
-    search, asked = run(site, "/")
-    assert asked == [f"{ROOT}/", f"{ROOT}/old"]
-    assert search.loads == 2
-    assert [visit.outcome for visit in search.visits] == ["page", "duplicate"]
-
-
 def test_the_key_page_is_never_a_member() -> None:
     site = PlainSite(
         {"/": ["/a", "/copy"], "/a": ["/copy", "/"], "/copy": ["/a"]}, texts={"/copy": "page /"}
@@ -172,42 +208,3 @@ def test_the_key_page_is_never_a_member() -> None:
         ("duplicate", "key-page"),
     ]
     assert [visit.url for visit in search.members] == [f"{ROOT}/a"]
-
-
-def test_a_search_on_plain_dicts() -> None:
-    """Neither HTML nor a network: links in any order, pages made by hand."""
-
-    def page(name: str, *links: str) -> Page:
-        return Page(name, name, frozenset(links))
-
-    pages: Mapping[str, Page] = {"p": page("p", "q"), "q": page("q", "p")}
-    load: Callable[[str], Page | NoPage] = lambda url: pages.get(url, NoPage("http-404"))  # noqa: E731
-    search = SubdigraphSearch(page("key"), [Address(name, name) for name in "pxq"], size=2)
-    while visits := search.take():
-        for visit in visits:
-            search.tell(visit.rank, load(visit.link.url))
-    assert search.reason == "complete_subdigraph"
-    assert [visit.url for visit in search.members] == ["p", "q"]
-    assert [visit.reason for visit in search.visits] == ["", "http-404", ""]
-
-
-def test_what_is_told_late_or_twice_changes_nothing() -> None:
-    search = SubdigraphSearch(Page("key", "key"), [Address("a", "a"), Address("b", "b")], size=1)
-    search.take()
-    search.tell(7, NoPage("error"))
-    search.tell(1, Page("a", "a"))
-    search.tell(1, Page("z", "z"))
-    assert search.reason == "complete_subdigraph"
-    assert search.take() == []
-    assert [visit.url for visit in search.visits] == ["a"]
-
-
-@pytest.mark.slow
-def test_a_long_row_of_links_that_cost_nothing() -> None:
-    names = [f"/{i}" for i in range(3000)]
-    site = PlainSite({"/": [*(f"/r{name[1:]}" for name in names), *names]})
-    site.redirects = {f"/r{name[1:]}": name for name in names}
-    search, _ = run(site, "/", size=2, max_loads=0)
-    assert search.reason == "links_exhausted"
-    assert search.loads == 3001
-    assert len(search.visits) == 6000

@@ -1,4 +1,4 @@
-"""The lines of a page: as they are made, in one walk, and as the definition has it."""
+"""The lines of a page, as they are made in one walk, and as the definition has it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.template_pages import page_pairs
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
-from tplspider.template.lines import BLOCKS, CELLS, Line, letters, lines_of_elements, page_lines
-from tplspider.web.html import Element, fold, folded, parse_html
+from tplspider.template.lines import (
+    BLOCKS,
+    CELLS,
+    Line,
+    letters,
+    lines_of_elements,
+    page_lines,
+    text_lines,
+)
+from tplspider.web.html import Element, fold, parse_html, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
 URL = "http://example.org/docs/key.html"
 ENDS = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}
 HIDDEN = {"script", "style", "noscript", "template", "iframe", "object", "svg"}
+
 Words = tuple[str, int, int]  # the element they are in, and the link
 
 # Any soup of these is a page.
@@ -102,16 +112,6 @@ def test_what_is_a_line(html: str, lines: list[str]) -> None:
     assert [line.text for line in page_lines(read(html))] == lines
 
 
-def test_the_share_of_a_line_in_links() -> None:
-    (line,) = page_lines(read("<p>See <a href=x>home</a></p>"))
-    assert line.linked == 0.5
-
-
-@given(st.lists(st.text(" \n\t\xa0\u2028\u3000\x1f\x85ab.é写\u200b") | st.text()))
-def test_texts_are_folded_as_words_are_split(texts: list[str]) -> None:
-    assert folded(texts) == list(map(fold, texts)) == [" ".join(text.split()) for text in texts]
-
-
 @pytest.mark.parametrize("without", ["b", "p", "script", "template"])
 def test_what_is_left_out_of_a_part(without: str) -> None:
     page = read(f"<div>one <{without}>two</{without}> three</div><p>four</p><p>five</p>")
@@ -121,3 +121,41 @@ def test_what_is_left_out_of_a_part(without: str) -> None:
     assert lines[-1] == "five"
     assert " ".join(lines[:-1]) == "one three"
     assert lines_of_elements(page, [], [four]) == ["four"]
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<p>one</p><p>two</p>", ["one", "two"]),
+        ("<p>one <b>and</b> a\n half</p>tail", ["one and a half", "tail"]),
+        ("a<br>b<hr>c", ["a", "b", "c"]),
+        ("<ul><li>x<li>y<ul><li>z</ul>after</ul>", ["x", "y", "z", "after"]),
+        ("<table><tr><td>1<td>2<tr><th>3<td>4</table>", ["1 2", "3 4"]),
+        ("wo<b>r</b>d", ["word"]),
+        (
+            "<pre>def f():\n    return 1\n\n  # end</pre>after",
+            ["def f():", "    return 1", "  # end", "after"],
+        ),
+        ("<pre>a <b>b\n  c</b> d</pre>", ["a b", "  c d"]),
+        ("<script>s</script><p>p</p><style>t</style><noscript>n</noscript>", ["p"]),
+        ("<template><p>t</p></template>", []),
+        ("<pre><script>s</script>x</pre>", ["x"]),
+        ("a<!-- c --> b<?pi?> c", ["a b c"]),
+        ("<p> \n\xa0</p>", []),
+        ("<select><option>1<option>2</select>", ["1", "2"]),
+        ("<p>שלום עולם</p><p>日本語　の文</p>", ["שלום עולם", "日本語 の文"]),
+        ("", []),
+    ],
+)
+def test_blocks_are_lines(html: str, lines: list[str]) -> None:
+    (body,) = parse_html(f"<html><body>{html}</body></html>").iter("body")
+    assert text_lines(body) == lines
+
+
+@given(page_pairs())
+def test_no_visible_text_is_lost(pages: tuple[str, str]) -> None:
+    root = parse_html(pages[0])
+    elements = [root, *root.itersiblings("*")]
+    lines = [line for element in elements for line in text_lines(element)]
+    assert "".join("".join(lines).split()) == "".join(visible_text(root).split())
+    assert all(line.strip() and "\n" not in line for line in lines)

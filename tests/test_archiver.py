@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,7 +14,6 @@ import pytest
 
 from tests.support.archives import records, rows, search_again
 from tests.support.crawls import PROJECT, SETTINGS, SITES, run_scrapy
-from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import pages_of, routes_of
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ HTML = {"Content_Type": "text/html"}
 
 def odd_site() -> Routes:
     """A site whose links are as odd as those of a real one."""
-    names = "packed moved gone busy cookie refresh large denied refused plain".split()
+    names = "packed moved gone busy cookie umlaut refresh large denied refused plain".split()
     links = "".join(f"<p><a href=/{name}>{name}</a></p>" for name in names)
     asked: Counter[str] = Counter()
 
@@ -52,6 +50,10 @@ def odd_site() -> Routes:
             moved = {"Location": "/cookie", "Set_Cookie": "seen=yes; Path=/"}
             request.answer(302, b"", **moved)
 
+    def umlaut(request: Handler) -> None:
+        moved = "HTTP/1.1 301 Moved\r\nLocation: /ü?to=http://a@b/\r\nContent-Length: 0\r\n\r\n"
+        request.wfile.write(moved.encode())
+
     def refused(request: Handler) -> None:
         request.close_connection = True  # without a word
 
@@ -67,6 +69,10 @@ def odd_site() -> Routes:
         "/gone": lambda request: request.answer(404, b"<p>Gone", **HTML),
         "/busy": busy,
         "/cookie": cookie,
+        "/umlaut": umlaut,
+        "/%C3%BC?to=http://a@b/": lambda request: request.answer(
+            200, pages["a"] + b"<p>Umlauts", **HTML
+        ),
         "/refresh": lambda request: request.answer(200, refresh, **HTML),
         "/large": lambda request: request.answer(
             200, pages["a"] + b"<p>More of it" * 20_000, **HTML
@@ -85,7 +91,8 @@ def test_every_page_of_the_fixture_sites(
         url = serve(site.name).url
         pages = sorted(page.relative_to(site) for page in site.rglob("*.html"))
         keys += [{"url": f"{url}/{page}", "id": str(page)} for page in pages]
-    odd = serve("menu", odd_site()).url
+    odd_server = serve("menu", odd_site())
+    odd = odd_server.url
     keys += [{"url": f"{odd}/", "tpl_n": 9}]
     keys += [{"url": f"{odd}/a", "tpl_n": 9, "tpl_strategy": "guided"}]
     keys += [{"url": f"{odd}/b", "tpl_max_loads": 3}]
@@ -114,6 +121,7 @@ def test_every_page_of_the_fixture_sites(
     reasons = {e["reason"] for row in rows(there / "summary.jl") for e in row["explored"]}
     assert {"robots", "connection", "http-404", "offsite-redirect", "not-html"} <= reasons
 
+    assert "/%C3%BC?to=http://a@b/" in odd_server.log
     found = records(archive)
     kinds = Counter(record.headers["WARC-Type"] for record in found)
     assert kinds["revisit"] > 0
@@ -176,31 +184,6 @@ def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
         assert record.reader.read() == f"tplspider-outcome: {reason}\r\n".encode()
 
 
-def test_bytes_that_are_not_ascii(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    """A redirect leads to the same page, however its address is written."""
-    pages = pages_of(more="<a href=/old>old</a>")
-    server = serve("menu", routes_of(pages))
-
-    def moved(request: Handler) -> None:
-        target = f"{server.url.replace('//', '//me:hidden@')}/ü?to=http://a@b/"
-        raw = f"HTTP/1.1 301 Moved\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"
-        request.wfile.write(raw.encode())
-
-    new = "/%C3%BC?to=http://a@b/"
-    server.routes |= {"/old": moved, new: server.routes["/a"]}
-    listed, archive = tmp_path / "keys.txt", tmp_path / "a.warc.gz"
-    listed.write_text(f"{server.url}/\n")
-    run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={listed}", f"-awarc={archive}", "-an=9"),
-        *(f"-O{tmp_path / 'out.jl'}", f"-asummary={tmp_path / 'summary.jl'}"),
-        folder=tmp_path,
-    )
-    assert new in server.log
-    assert b"hidden" not in gzip.decompress(archive.read_bytes())
-    search_again(tmp_path / "again", archive, listed, "-n9")
-    assert rows(tmp_path / "again" / "summary.jl") == rows(tmp_path / "summary.jl")
-
-
 def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     """Whatever was archived is whole, and what was not is archived when it is loaded again."""
     names = [f"{name}{number}" for name in "abc" for number in range(6)]
@@ -231,31 +214,3 @@ def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer])
     assert search_again(tmp_path / "again", archive, listed).code == 0
     for name in ("summary.jl", "out.jl"):
         assert rows(tmp_path / "again" / name) == rows(tmp_path / name)
-
-
-def test_a_full_disk(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    """One line, status 1, and the search goes on; what was written before is whole."""
-    pages = {name: page + random_text(40) for name, page in pages_of().items()}
-    archive, server = tmp_path / "a.warc.gz", serve("menu", routes_of(pages))
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurl={server.url}/"),
-        *(f"-awarc={archive}", f"-O{tmp_path / 'out.jl'}"),
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=files_of_at_most(100_000),
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.count(f"{archive} cannot be written: File too large") == 1
-    assert len(rows(tmp_path / "out.jl")) == 3
-    assert len(records(archive)) >= 3
-
-
-def random_text(kilobytes: int) -> bytes:
-    """A comment that cannot be compressed to much less than half."""
-    return b"<!-- " + os.urandom(kilobytes * 1000).hex().encode() + b" -->"

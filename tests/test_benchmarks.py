@@ -1,0 +1,223 @@
+"""That benchmarks run, and print the figures of sites that can be worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import compare_feeds
+from benchmarks.checkouts import two_checkouts
+from benchmarks.compared_commands import BY_ARRIVAL
+from benchmarks.compared_crawls import OneCrawl, crawl
+from benchmarks.compared_rows import differences
+from benchmarks.compared_sites import compared_sites
+from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
+from benchmarks.evaluation.sites import (
+    LabelledSite,
+)
+from tests.support.crawls import PROJECT, Crawl
+from tplspider.search.session import SearchOptions
+from tplspider.sources.base import load_page, search_pages
+from tplspider.web.html import parse_html
+from tplspider.web.page import WebPage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def table1(*options: str, folder: Path) -> Crawl:
+    """Measure, into means.csv and sites.csv."""
+    files = [f"--csv={folder / 'means.csv'}", f"--per-site={folder / 'sites.csv'}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.table1", "--extractors=none", *files, *options],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    return Crawl(done.returncode, done.stdout, done.stderr, folder)
+
+
+# body, ul, four times li and a, main: 11 elements of template, and one that is not.
+MENU_PAGE = """<!DOCTYPE html><html><head><title>{name}</title></head><body>
+<ul><li><a href=/key.html>Key</a></li><li><a href=/a.html>Ants</a></li>
+<li><a href=/b.html{label}>Bees</a></li><li><a href=/c.html>Cats</a></li></ul>
+<main{main}>{content}</main><script>x</script></body></html>"""
+
+KEY = "<p class=TECO_notTemplate>The words of the key page</p>"
+OTHERS = {"a": "<h1>Ants</h1>", "b": "<pre>Bees</pre>", "c": "<table><tr><td>Cats</table>"}
+
+
+def write_site(folder: Path, *, key: str = KEY, label: str = "", main: str = "") -> None:
+    """A menu of four pages, and a key page with these labels."""
+    folder.mkdir(parents=True)
+    pages = {
+        name: MENU_PAGE.format(name=name, label="", main="", content=c)
+        for name, c in OTHERS.items()
+    }
+    pages["key"] = MENU_PAGE.format(name="key", label=label, main=main, content=key)
+    for name, html in pages.items():
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.mark.crawl
+def test_figures_worked_out_by_hand(tmp_path: Path) -> None:
+    """Two sites: on the second, a link that all pages have is labelled as not template."""
+    corpus = tmp_path / "corpus"
+    write_site(corpus / "one")
+    write_site(corpus / "two", label=' class="x TECO_notTemplate"')
+    done = table1(f"--corpus={corpus}", "--strategies=paper", "--sizes=1-4", folder=tmp_path)
+    assert (done.code, done.log) == (0, "")
+    # 11 of 11, and 11 of 11 right; 10 of 10, and 10 of 11 right, which is an F1 of 20/21.
+    shares = ["1.000000", f"{(1 + 10 / 11) / 2:.6f}", f"{(1 + 20 / 21) / 2:.6f}"]
+    means = rows(tmp_path / "means.csv")
+    assert {(row["strategy"], row["size"]): list(row.values())[2:] for row in means} == {
+        ("paper", "1"): ["2", *shares, "2.0000", "2", "2.0000"],
+        ("paper", "2"): ["2", *shares, "3.0000", "2", "3.0000"],
+        ("paper", "3"): ["2", *shares, "4.0000", "2", "4.0000"],
+        ("paper", "4"): ["2", *shares, "4.0000", "0", "4.0000"],
+    }
+    (row,) = (
+        row for row in rows(tmp_path / "sites.csv") if row["site"] == "two" and row["size"] == "4"
+    )
+    assert [row[name] for name in ("precision", "loads", "cs_size", "complete", "reason")] == [
+        "0.909091", "4", "3", "0", "links_exhausted"
+    ]  # fmt: skip
+    assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
+
+
+CHOIR_PAGE = """<html><head><title>Not a line</title></head><body>
+<ul><li><a href=/6.html>Home of the choir</a></li><li><a href=/7.html>News of the week</a></li></ul>
+<p>{content}</p><div>Singing together since 1952, every Tuesday night</div></body></html>"""
+
+OWN_TEXT = "What is on the page about {} and on no other, in many words."
+VOICES = "alto bass tenor treble soprano baritone contralto descant".split()
+
+
+def write_corpus(folder: Path, table: str) -> Path:
+    """A choir of 8 pages, all with the same menu and footer."""
+    (folder / "choir").mkdir(parents=True)
+    for number, voice in enumerate(VOICES):
+        others = "".join(f"<a href=/{other}.html>{other}</a> " for other in range(8))
+        content = f"{OWN_TEXT.format(voice)}</p><p>{others}"
+        (folder / "choir" / f"{number}.html").write_text(CHOIR_PAGE.format(content=content))
+    (folder / "sites.tsv").write_text(table)
+    return folder
+
+
+@pytest.mark.crawl
+def test_a_site_judged_by_itself(tmp_path: Path) -> None:
+    table = "site\tkey_pages\tsilver\nchoir\t0.html,1.html,2.html\tyes,no,yes\n"
+    corpus = write_corpus(tmp_path / "corpus", table)
+    done = table1(f"--silver={corpus}", "--sizes=2,3", folder=tmp_path)
+    assert (done.code, done.log) == (0, "")
+    means = rows(tmp_path / "means.csv")
+    assert [(row["text"], row["size"]) for row in means] == [
+        (f"{strategy}: {text}", size)
+        for strategy in ("guided", "paper")
+        for size in ("2", "3")
+        for text in ("content_text", "main_text")
+    ]
+    for row in means:
+        assert (row["key_pages"], row["loads"]) == ("2", f"{int(row['size']) + 1}.0000")
+        assert (row["lost"], row["lost_pages"]) == ("0.000000", "2")
+        assert (row["left"], row["left_pages"], row["alone"]) == ("0.000000", "2", "0")
+    pages = rows(tmp_path / "sites.csv")
+    assert [(page["key_page"], page["sound"]) for page in pages if page["size"] == "2"][::4] == [
+        ("0.html", "1"),
+        ("1.html", "0"),
+        ("2.html", "1"),
+    ]
+    # The menu and the footer, but not the single digits of the links.
+    boilerplate = "HomeofthechoirNewsoftheweek" + "Singingtogethersince1952everyTuesdaynight"
+    assert {page["boilerplate"] for page in pages} == {str(len(boilerplate))}
+    own = [OWN_TEXT.format(voice) for voice in VOICES[:3]]
+    assert {page["own"] for page in pages} == {str(sum(map(str.isalnum, text))) for text in own}
+    line = next(line for line in done.stdout.splitlines() if line.startswith("paper: main_text"))
+    assert line.split()[2:] == "2 2 3.00 3.00 0.00 2 0.00 2 0".split()
+
+
+LABELLED = """<!DOCTYPE html>
+<html><head><title>Cranes</title><meta class="TECO_notTemplate" name=description></head>
+<body class=page>
+<nav class="menu TECO_mainMenu"><a href=/>Home</a> <a href="/b.html"class='TECO_notTemplate'>B</a>
+</nav><script>cranes("<p class='x'>")</script>
+<main CLASS = " TECO_mainContent&#32;wide "><h1 class=TECO_notTemplate>Cranes</h1>
+<div class="TECO_notTemplate"><p class='TECO_notTemplate'>Tall. <b>Grey.</b></p></div>
+<noscript class=TECO_notTemplate><p>No script</p></noscript></main>
+</body></html>
+"""
+
+BARE = """<!DOCTYPE html>
+<html><head><title>Cranes</title><meta name=description></head>
+<body class=page>
+<nav class="menu"><a href=/>Home</a> <a href="/b.html">B</a>
+</nav><script>cranes("<p class='x'>")</script>
+<main CLASS = "wide"><h1>Cranes</h1>
+<div><p>Tall. <b>Grey.</b></p></div>
+<noscript><p>No script</p></noscript></main>
+</body></html>
+"""
+
+
+def tags(html: str, numbers: frozenset[int]) -> list[object]:
+    return [element.tag for element, n in number_elements(parse_html(html)).items() if n in numbers]
+
+
+def test_no_search_sees_labels(tmp_path: Path) -> None:
+    assert without_labels(LABELLED.encode()).decode() == BARE
+    labels = read_labels(parse_html(LABELLED))
+    assert tags(LABELLED, labels.counted) == "body nav a a main h1 div p b".split()
+    assert tags(LABELLED, labels.template) == ["body", "nav", "a", "main"]
+    assert tags(LABELLED, labels.main_content) == ["main"]
+    folder = tmp_path / "My Site"
+    folder.mkdir()
+    (folder / "a.html").write_text(LABELLED, "utf-8")
+    (folder / "b.html").write_text("<p class=TECO_notTemplate><a href=a.html>A</a> B", "utf-8")
+    site = LabelledSite(folder, "a.html")
+    search = search_pages(site.pages, site.key_url, SearchOptions(n=1)).search
+    assert search is not None
+    assert [visit.url for visit in search.members] == ["http://my%20site/b.html"]
+    for url in (site.key_url, "http://my%20site/b.html"):
+        page = load_page(site.pages, url)
+        assert isinstance(page, WebPage)
+        assert b"TECO_" not in page.body
+
+
+@pytest.mark.crawl
+def test_crawls_of_a_checkout() -> None:
+    """All that is to be compared is there, and a crawl more or less is seen."""
+    (site,) = (site for site in compared_sites() if site.name == "template")
+    renames = {"template": "texts"}  # the benchmarks use the names of the older checkout
+    with two_checkouts(PROJECT, PROJECT, renames=renames) as (_, new), site.serve() as server:
+        (url,) = site.urls(server)
+        one, same = (crawl(OneCrawl(url, "paper", 2, 1, "host"), new) for _ in range(2))
+        other = crawl(OneCrawl(url, "paper", 3, 4, "host"), new)
+    assert [*differences(one, same, [])] == []
+    found = {text.partition(":")[0] for text in differences(one, other, BY_ARRIVAL)}
+    pages = {name for name in one if name.startswith("pages/") and name.endswith(".html")}
+    assert {"pages/key.html", "pages/1.html", "pages/2.html"} <= pages
+    assert found >= {*one} - {"exit status", *pages}
+    assert one["exit status"] == b"0"
+    assert len(json.loads(one["candidates.json"])) == 2
+    assert len(one) == 12 + len(("log", "stats", "exit status", "manifest.json", *pages))
+    assert b"Complete: 2 pages" in one["log"]
+    assert b"'tplspider/cs_size': 2" in one["stats"]
+
+
+def test_what_is_not_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pythons = [f"--{side}-python={sys.executable}" for side in ("old", "new")]
+    monkeypatch.setattr(sys, "argv", ["compare_feeds", str(tmp_path), str(PROJECT), *pythons])
+    with pytest.raises(SystemExit, match=r"is not a checkout: it has no scrapy\.cfg"):
+        compare_feeds.main()

@@ -1,0 +1,307 @@
+"""Reports, and the extension, in Firefox, driven over WebDriver BiDi, which it has built in.
+
+Without a window there is no toolbar to click on: popup.html is opened in a tab behind a page of a
+fixture site, as in Chromium, for which Firefox wants the driver to have access to all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Timer
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.report_pages import AWAY, demo_search, hostile_search, index_rows
+from tests.support.ui_server import UiServer
+from tplspider.demo.server import KEY_PAGE, SiteServer
+from tplspider.report.writer import INDEX, ReportFolder
+
+pytest.importorskip("websockets", reason="websockets is not installed")
+pytest.importorskip("playwright", reason="playwright is not installed")
+from websockets.sync.client import connect
+
+from tests.support.loaded_extension import written_extension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from websockets.sync.client import ClientConnection
+
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.nightly,
+    pytest.mark.skipif(FIREFOX is None, reason="no Firefox is installed"),
+]
+
+UUID = "8f1d2c1e-5a0f-4b8e-9a55-6f6d2f9b7c10"  # else it is another one in each profile
+POPUP = f"moz-extension://{UUID}/popup.html"
+ORIGINS = "{origins: ['http://127.0.0.1/*']}"
+ENTER = "\ue007"
+PATIENCE = 60  # seconds, for a start on a busy machine
+_LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
+# Before anything of a page runs: what its policy blocks, and what throws.
+_WATCH = """() => {
+    self.blocked = [];
+    addEventListener("securitypolicyviolation", (event) => blocked.push(event.blockedURI), true);
+}"""
+
+
+@dataclass
+class Firefox:
+    """A running Firefox. *told* is its console, *asked* what its page asked for but its file."""
+
+    socket: ClientConnection
+    told: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    tab: str = ""
+    _number: int = 0
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a command, and wait for its answer; what happened meanwhile is kept."""
+        self._number += 1
+        command = {"id": self._number, "method": method, "params": params}
+        self.socket.send(json.dumps(command))
+        while True:
+            answer = json.loads(self.socket.recv(PATIENCE))
+            if answer.get("id") == self._number:
+                assert answer["type"] == "success", answer
+                result: dict[str, Any] = answer["result"]
+                return result
+            if answer.get("method") == "log.entryAdded":
+                entry = answer["params"]
+                if entry["level"] in ("error", "warn"):
+                    self.told.append(entry["text"])
+            elif answer.get("method") == "network.beforeRequestSent":
+                url = answer["params"]["request"]["url"]
+                if not url.startswith("data:"):  # which asks nobody; Firefox has some of its own
+                    self.asked.append(url)
+            elif answer.get("method") == "browsingContext.userPromptOpened":
+                self.told.append(answer["params"]["message"])
+
+    def start(self) -> None:
+        self.send("session.new", capabilities={})
+        events = ["log.entryAdded", "network.beforeRequestSent", "browsingContext.userPromptOpened"]
+        self.send("session.subscribe", events=events)
+        self.send("script.addPreloadScript", functionDeclaration=_WATCH)
+
+    def open(self, path: Path) -> None:
+        """Open a file in a tab of its own."""
+        self.told, self.asked = [], []
+        self.new_tab()
+        self.asked.clear()  # of the empty tab
+        self.go(path.as_uri())
+
+    def new_tab(self) -> str:
+        """Open a tab, in front of the others, and use it from now on."""
+        self.tab = self.send("browsingContext.create", type="tab")["context"]
+        return self.tab
+
+    def go(self, url: str) -> None:
+        """Have the tab show another page."""
+        self.send("browsingContext.navigate", context=self.tab, url=url, wait="complete")
+
+    def press(self, key: str) -> None:
+        """Press a key, as a person does."""
+        keys = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        actions = [{"type": "key", "id": "keyboard", "actions": keys}]
+        self.send("input.performActions", context=self.tab, actions=actions)
+
+    def evaluate(self, script: str) -> Any:
+        """What a script gives, as JSON."""
+        answer = self.send(
+            "script.evaluate",
+            expression=f"Promise.resolve({script}).then(JSON.stringify)",
+            target={"context": self.tab},
+            awaitPromise=True,
+        )
+        return json.loads(answer["result"].get("value", "null"))
+
+
+@contextmanager
+def firefox(*options: str, preferences: Mapping[str, object] | None = None) -> Iterator[Firefox]:
+    """A Firefox without a window, with a profile of its own."""
+    assert FIREFOX
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        chosen = (
+            f"user_pref({json.dumps([*pair])[1:-1]});" for pair in (preferences or {}).items()
+        )
+        Path(folder, "user.js").write_text("\n".join(chosen))
+        command = [FIREFOX, "--headless", "--no-remote", "--profile", folder]
+        process = subprocess.Popen(
+            [*command, *options, "--remote-debugging-port", "0"],
+            env={"HOME": folder, "PATH": "/usr/bin:/bin", "MOZ_CRASHREPORTER_DISABLE": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        # Without an end, waiting for its words would have none.
+        patience = Timer(PATIENCE, process.kill)
+        patience.start()
+        try:
+            assert process.stderr
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if listening := _LISTENING.search(line):
+                    break
+            else:
+                raise AssertionError(f"Firefox does not start: {lines}")
+            patience.cancel()
+            with connect(f"{listening[1]}/session", max_size=None, proxy=None) as socket:
+                found = Firefox(socket)
+                found.start()
+                yield found
+                found.send("browser.close")  # with all of its processes
+        finally:
+            patience.cancel()
+            process.kill()
+            process.wait()
+            assert process.stderr
+            process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Firefox]:
+    with firefox() as found:
+        yield found
+
+
+def test_what_firefox_tells(browser: Firefox, tmp_path: Path) -> None:
+    """Else the tests below could not fail."""
+    path = tmp_path / "page.html"
+    words = f"<meta charset=utf-8><script>ran = 1; console.error('words')</script><img src={AWAY}/>"
+    path.write_text(f"<!DOCTYPE html>{words}")
+    browser.open(path)
+    assert browser.evaluate("self.ran") == 1
+    assert browser.told == ["words"]
+    assert browser.asked == [f"{AWAY}/"]
+    policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
+    path.write_text(f"<!DOCTYPE html>{policy}{words}")
+    browser.open(path)
+    assert len(browser.evaluate("self.blocked")) == 2
+    assert len(browser.told) == 2
+
+
+def test_the_report_of_the_demo(browser: Firefox, tmp_path: Path) -> None:
+    found, _ = demo_search(tmp_path)
+    browser.open(tmp_path / "report.html")
+    pages = [row["rank"] for row in found["explored"] if row["outcome"] == "page"]
+    nodes = "[...document.querySelectorAll('#topology .node')].map((node) => +node.dataset.rank)"
+    assert browser.evaluate(nodes) == [0, *pages]
+    assert browser.evaluate("document.querySelectorAll('#links tbody tr').length") == len(
+        found["explored"]
+    )
+    assert browser.evaluate("frames.length") == 1
+    # Its script works here, too.
+    browser.evaluate("document.querySelector('#links th button').click()")
+    browser.evaluate("document.querySelector('#links th button').click()")
+    ranks = "[...document.querySelectorAll('#links tbody td:first-child')].map(n => +n.textContent)"
+    assert browser.evaluate(ranks) == [row["rank"] for row in reversed(found["explored"])]
+    assert_harmless(browser)
+
+
+def test_a_hostile_report_and_index(browser: Firefox, tmp_path: Path) -> None:
+    found, made = hostile_search()
+    folder = ReportFolder(tmp_path)
+    for other in index_rows():
+        folder.add(other)
+    folder.add(found, made)
+    folder.write_index()
+    for name in (f"{found['search_id']}.html", INDEX):
+        browser.open(tmp_path / name)
+        assert "<script>" in browser.evaluate("document.body.innerText")
+        assert_harmless(browser)
+
+
+def assert_harmless(browser: Firefox) -> None:
+    # A request or a script that comes late.
+    browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert browser.told == []
+    assert browser.asked == []
+    state = browser.evaluate(
+        "[typeof ran, blocked, document.scripts.length, document.title !== '']"
+    )
+    assert state == ["undefined", [], 1, True]
+
+
+def test_a_search_from_the_popup(tmp_path: Path) -> None:
+    (tmp_path / "extension").mkdir()
+    with SiteServer() as site, UiServer(tmp_path / "state") as ui:
+        extension = written_extension(ui, tmp_path / "extension")
+        manifest = json.loads((extension / "manifest.json").read_bytes())
+        name = manifest["browser_specific_settings"]["gecko"]["id"]
+        preferences = {
+            "extensions.webextensions.uuids": json.dumps({name: UUID}),
+            # Who asks for a permission after a click has it, without a question.
+            "extensions.webextOptionalPermissionPrompts": False,
+        }
+        with firefox("--remote-allow-system-access", preferences=preferences) as browser:
+            data = {"type": "path", "path": str(extension)}
+            browser.send("webExtension.install", extensionData=data)
+            popup = browser.new_tab()
+            front = browser.new_tab()
+            browser.go(site.url + KEY_PAGE)
+            # Firefox allows the host when the extension is installed; people can take that back.
+            browser.tab = popup
+            browser.go(POPUP)
+            removed = browser.evaluate(f"browser.permissions.remove({ORIGINS})")
+            assert removed
+            browser.go(POPUP)
+            assert wait_for(browser, "#trouble", "This tab does not show")  # for it may not know
+            browser.evaluate(f"document.querySelector('#token').value = '{ui.token}'")
+            press_enter(browser, "#save")
+            wait_for(browser, "#settings:not([open])", "Settings")
+            assert browser.evaluate(f"browser.permissions.contains({ORIGINS})")
+            browser.send("browsingContext.activate", context=front)
+            browser.go(POPUP)
+            wait_for(browser, "#address", site.url + KEY_PAGE)
+            press_enter(browser, "#start")
+            wait_for(browser, "#state", "complete")
+            wait_for(browser, "#text", "Nobody who rode one")
+            links = "[...document.querySelectorAll('#members a')].map((link) => link.href)"
+            found = browser.evaluate(links)
+            assert len(found) == 3
+            assert all(link.startswith(f"{site.url}/collection/") for link in found)
+            assert browser.told == []
+            assert not any(ui.token in url for url in browser.asked)
+            press_enter(browser, "#report")
+            wait_for_report(browser)
+
+
+def press_enter(browser: Firefox, element: str) -> None:
+    """As a person does: after anything else there is no asking for a permission."""
+    browser.send("browsingContext.activate", context=browser.tab)
+    browser.evaluate(f"document.querySelector('{element}').focus()")
+    browser.press(ENTER)
+
+
+def wait_for(browser: Firefox, element: str, words: str) -> str:
+    """The text of an element, once these words are in it."""
+    deadline = monotonic() + PATIENCE
+    while monotonic() < deadline:
+        text = browser.evaluate(f"document.querySelector('{element}')?.innerText ?? ''")
+        if words in text:
+            return str(text)
+        sleep(0.1)
+    raise AssertionError(browser.evaluate("document.body.innerText"))
+
+
+def wait_for_report(browser: Firefox) -> None:
+    """In a tab of its own, whose address does not have the code any more."""
+    deadline = monotonic() + PATIENCE
+    while monotonic() < deadline:
+        tabs = browser.send("browsingContext.getTree")["contexts"]
+        if any(tab["url"].endswith("/report") for tab in tabs):
+            return
+        sleep(0.1)
+    raise AssertionError(tabs)
