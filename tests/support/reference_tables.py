@@ -15,7 +15,7 @@ from tplspider.report.words import REASONS, key_page_advice, reason_words
 
 PAGE = PROJECT / "docs" / "reference.md"
 OF_LINKS = ("key-page",)
-STATUSES = ("http-401", "http-403", "http-404", "http-429", "http-500")
+STATUSES = ("http-403", "http-404", "http-500")
 
 
 def rows_of(model: type[Any], name: str) -> str:
