@@ -102,9 +102,12 @@ def test_there_are_ten_recipes() -> None:
 
 
 @pytest.mark.crawl
-@pytest.mark.parametrize(("name", "commands", "output"), RECIPES)
+@pytest.mark.parametrize(
+    ("commands", "output"),
+    [pytest.param(*recipe, id=name) for name, *recipe in RECIPES],
+)
 def test_recipes_print_what_they_say(
-    name: str, commands: str, output: str, demo_site: str, tmp_path: Path
+    commands: str, output: str, demo_site: str, tmp_path: Path
 ) -> None:
     for part in ("tplspider", "settings", "scrapy.cfg"):
         (tmp_path / part).symlink_to(PROJECT / part)
