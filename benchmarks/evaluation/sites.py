@@ -34,7 +34,7 @@ class LabelError(ValueError):
 
 
 class LabelledSite:
-    """A site in a folder whose key page carries labels, which nobody sees but :meth:`labels`.
+    """A site in a folder whose key page carries labels; only :meth:`labels` reads them.
 
     The key page is the one at *key_path* or, without it, the first page that carries labels.
     """
