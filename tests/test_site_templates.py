@@ -157,8 +157,8 @@ def test_values_that_make_no_sense(given: dict[str, Any]) -> None:
 
 
 def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (PROJECT / "docs/usage.md").read_text("utf-8")
-    section = text.partition("\n### The template off every page of a crawl\n")[2]
+    text = (PROJECT / "docs/library.md").read_text("utf-8")
+    section = text.partition("\n## The template off every page of a crawl\n")[2]
     example = section.partition("```python\n")[2].partition("```")[0]
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
