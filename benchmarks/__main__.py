@@ -9,9 +9,7 @@ from benchmarks import (
     hostile_pages,
     in_flight,
     long_hosts,
-    loop_pauses,
     read_page,
-    report,
     sort_links,
 )
 
@@ -27,8 +25,6 @@ if __name__ == "__main__":
             hostile_pages.run,
             extraction.run,
             in_flight.run,
-            loop_pauses.run,
-            report.run,
         )
     ]
     raise SystemExit(not all(results))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.archive_answers CORPUS [--keep DIR] [--files 8]
 
-CORPUS has websites that somebody saved, and their key pages in a table (sites.tsv, see
+CORPUS has saved websites, and their key pages in a table (sites.tsv, see
 :mod:`benchmarks.evaluation.sites`). They are written as WARC files with redirects, pages
 that are not there, and revisits. Every key page is searched in both, by each strategy; members,
 loads, and the texts of all pages that were loaded must be the same. Differences are printed, and

@@ -89,7 +89,7 @@ def run(
     environment = {
         **os.environ,
         "PYTHONPATH": str(PROJECT),
-        # Scrapy's cookies ask for a list on the internet; a port where nobody is refuses.
+        # Scrapy's cookies ask for a list on the internet; a closed port refuses.
         "https_proxy": "http://127.0.0.1:9",
     }
     peak, pid = 0, 0
@@ -121,7 +121,7 @@ def run_to_the_end(command: list[str], folder: Path, *, cwd: Path = PROJECT) -> 
 
 
 def _peak(pid: int) -> int:
-    """Kilobytes of a process at its largest: wait4 would count those of whoever started it."""
+    """Peak kilobytes of a process: wait4 would include its parent's."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     # It is not there at the very end.
     return int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM:" in status else 0

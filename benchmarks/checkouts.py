@@ -62,7 +62,7 @@ class Checkout:
             "PYTHONPATH": os.pathsep.join(map(str, (*path, self.scratch))),
             "PYTHONPYCACHEPREFIX": str(self.scratch / "compiled"),
             "COLUMNS": "100",
-            # Scrapy's cookies ask for a list on the internet; a port where nobody is refuses.
+            # Scrapy's cookies ask for a list on the internet; a closed port refuses.
             "https_proxy": "http://127.0.0.1:9",
         }
 
@@ -108,7 +108,7 @@ class Checkout:
     def run(
         self, command: list[str], *, project: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command in the folder, or in a *project* of somebody else who uses the checkout."""
+        """Run a command in the folder, or in a third-party *project* that uses the checkout."""
         return subprocess.run(  # noqa: S603 - our own command
             command,
             cwd=project or self.folder,

@@ -1,6 +1,6 @@
 """Lists of key pages on which two checkouts are compared: over many made-up sites, with templates.
 
-Searches are under way together, so rows come in any order, and they are compared in none.
+Searches run at the same time, so rows come in any order, and are compared without it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOPICS = ("ships", "trains, slow ones", 'so-called "bicycles"', "Größe", "=1+1
 
 
 def key_lines(server: ManySites) -> list[Line]:
-    """A list with columns of a user's own, some options, and lines that are odd or out of form."""
+    """A list with the user's columns, some options, and unusual or malformed lines."""
     lines = server.key_pages(KEYS, SITES)
     for place, line in enumerate(lines):
         line["topic"] = TOPICS[place % len(TOPICS)]

@@ -1,4 +1,4 @@
-"""Somebody else's project on which two checkouts are compared: fields for the items of its spider.
+"""A third-party project on which two checkouts are compared: fields for the items of its spider.
 
 It is not installed anywhere; the folder of a checkout is where Python finds the package.
 """
@@ -100,7 +100,7 @@ def fields_part(stack: ExitStack, options: argparse.Namespace) -> Iterator[Case]
         for path in [*made_up_site(number).pages, "/about.html"]
     ]
     yield Case(
-        f"fields of {len(addresses)} items of somebody else's spider, port {server.port}",
+        f"fields of {len(addresses)} items of a third-party spider, port {server.port}",
         partial(crawl, addresses),
         ordered=False,
         ignored=BY_TIME,

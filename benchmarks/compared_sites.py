@@ -35,7 +35,7 @@ class ComparedSite:
     settings: dict[str, str] = field(default_factory=dict)
 
     def serve(self) -> HostileServer:
-        """A server for it, on a port that nobody else has."""
+        """A server for it, on a free port."""
         return HostileServer(self.answers)
 
     def urls(self, server: HostileServer) -> Iterator[str]:

@@ -5,7 +5,7 @@
 prints the deciles of the similarity of members, of explored pages that are not members, and of
 pages of other sites, over the key pages of a labelled corpus. The pages of other sites are read as
 if their paths were on the key page's site, so that links can be the same by chance: sites that one
-generator made share more than strangers do.
+generator made share more than others do.
 """
 
 from __future__ import annotations

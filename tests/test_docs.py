@@ -1,12 +1,19 @@
-"""What the README and docs/ say is so: links, commands, names and figures."""
+"""What the README and docs/ say is so: links, commands and their output, names, tables."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import fields
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,32 +21,40 @@ from packaging.requirements import Requirement
 
 from benchmarks.labelled_sites.catalogue import SITES
 from tests.support.crawls import PROJECT
-from tests.support.reference_tables import with_tables
+from tests.support.reference_tables import PAGE, with_tables
 from tests.support.requirement_lists import extras
 from tplspider.arguments import OTHER_SETTINGS, Arguments, Config
-from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
+from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
 from tplspider.profiles import profile_names
+from tplspider.search.cliques import (
+    CANCELLED,
+    COMPLETE,
+    KEY_PAGE_UNUSABLE,
+    LINKS_EXHAUSTED,
+    MAX_LOADS,
+    MAX_SECONDS,
+    POOL,
+    REFUSED,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(PROJECT).as_posix(): page.read_text("utf-8") for page in PAGES}
 ALL = "\n".join(TEXTS.values())
+BLOCK = r"((?:(?!```).*\n)*)```\n"  # the rest of a fenced block
+RECIPES = re.findall(
+    rf"^## (.+)\n(?:(?!## |```).*\n)*```sh\n{BLOCK}\n```text\n{BLOCK}",
+    TEXTS["docs/recipes.md"],
+    re.MULTILINE,
+)
 
 
 def anchors(text: str) -> set[str]:
     """The anchors that a page's headings get on the usual forges."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def table_of(page: str, heading: str) -> dict[str, str]:
-    """The first table below a heading: what its first column names, and the row."""
-    text = TEXTS[page].partition(f"\n{heading}\n")[2]
-    lines = text[text.index("\n|") + 1 :].splitlines()
-    rows = [line for line in lines[: next(i for i, x in enumerate(lines) if not x)] if "`" in line]
-    return {name: row for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
 
 
 @pytest.mark.parametrize("page", TEXTS)
@@ -57,21 +72,75 @@ def test_the_index_names_every_page() -> None:
     assert named == pages | {"../README.md"}
 
 
+def test_the_site_of_the_docs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {page.stem for page in (PROJECT / "docs").glob("[a-z]*.md")} <= {
+        page.parent.name for page in tmp_path.glob("*/index.html")
+    }
+
+
+@pytest.fixture(scope="module")
+def demo_site() -> Iterator[str]:
+    """The website of the recipes, served as they say."""
+    folder = str(PROJECT / "tplspider" / "demo" / "site")
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_there_are_ten_recipes() -> None:
+    headings = re.findall(r"^## (.+)$", TEXTS["docs/recipes.md"], re.MULTILINE)
+    assert [name for name, _, _ in RECIPES] == headings
+    assert len(headings) == 10
+
+
+@pytest.mark.crawl
+@pytest.mark.parametrize(
+    ("commands", "output"),
+    [pytest.param(*recipe, id=name) for name, *recipe in RECIPES],
+)
+def test_recipes_print_what_they_say(
+    commands: str, output: str, demo_site: str, tmp_path: Path
+) -> None:
+    for part in ("tplspider", "settings", "scrapy.cfg"):
+        (tmp_path / part).symlink_to(PROJECT / part)
+    commands = commands.replace("http://127.0.0.1:8000", demo_site)
+    commands = re.sub(
+        r"^scrapy (\w+)", r"scrapy \1 -s DOWNLOAD_DELAY=0", commands, flags=re.MULTILINE
+    )
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.replace(demo_site, "http://127.0.0.1:8000") == output, done.stderr
+
+
 def commands() -> list[str]:
     """Every command of the pages, in blocks and in the text."""
     found = re.findall(r"^    ([a-zA-Z_=]+ .+|scrapy .+)$", ALL, re.MULTILINE)
     found += re.findall(r"`((?:scrapy|python -m|pip|pytest) ?[^`]*)`", ALL)
-    found += [
-        line
-        for block in re.findall(r"^```sh\n(.*?)^```", ALL, re.MULTILINE | re.DOTALL)
-        for line in block.splitlines()
-    ]
+    for block in re.findall(rf"^```sh\n{BLOCK}", ALL, re.MULTILINE):
+        found += re.findall(r"^.*\b(?:scrapy|pip|python -m) .*$", block, re.MULTILINE)
     return found
 
 
 def test_commands_name_what_there_is() -> None:
     names = {module.name for module in iter_modules(import_module("tplspider.commands").__path__)}
-    scrapy = {"startproject", "list", "fetch", "parse", "shell", "version"}
+    scrapy = {"startproject", "runspider", "list", "fetch", "parse", "shell", "version"}
     seen = set()
     for command in commands():
         words = [word for word in shlex.split(command, comments=True) if word != "&&"]
@@ -95,30 +164,35 @@ def test_commands_name_what_there_is() -> None:
     assert seen >= names
 
 
-@pytest.mark.parametrize("page", with_tables(), ids=lambda page: page.name)
-def test_tables_are_those_of_the_code(page: Path) -> None:
+def test_tables_are_those_of_the_code() -> None:
     """``python -m tests.support.reference_tables`` writes them."""
-    assert page.read_text("utf-8") == with_tables()[page]
+    assert PAGE.read_text("utf-8") == with_tables()
 
 
-def test_items_are_all_there() -> None:
-    usage = TEXTS["docs/usage.md"]
-    assert {field.name for field in fields(TemplateCandidate)} <= {
-        *table_of("docs/usage.md", "## Items")
-    }
-    summary = usage.partition("`CandidateSearch`, one")[2].partition("`PageTemplate`")[0]
-    for field in fields(CandidateSearch):
-        assert f"`{field.name}`" in summary, field.name
-    assert {field.name for field in fields(PageTemplate)} <= {
-        *table_of("docs/usage.md", "## The text")
-    }
+def names_in(table: str) -> list[str]:
+    """What the first column of a table in the reference names, by a heading or a header above."""
+    rows = TEXTS["docs/reference.md"].partition(f"\n{table}")[2].partition("\n|---|---|\n")[2]
+    cells = [row.split("|")[1] for row in rows.partition("\n\n")[0].splitlines()]
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_items_and_their_fields() -> None:
+    for item in (TemplateCandidate, CandidateSearch, PageTemplate):
+        own = [field.name for field in fields(item)]
+        assert sorted(names_in(f"### {item.__name__}\n")) == sorted(own)
+    assert sorted(names_in("| field of `explored`")) == sorted(ExploredLink.__annotations__)
+
+
+def test_reasons_and_profiles() -> None:
+    ends = {COMPLETE, LINKS_EXHAUSTED, MAX_LOADS, MAX_SECONDS, CANCELLED, REFUSED, POOL}
+    assert {*ends, KEY_PAGE_UNUSABLE} <= {*names_in("| reason |")}
+    assert {*names_in("### Profiles\n")} == {*profile_names()}
 
 
 def test_settings_are_those_that_there_are() -> None:
     names = [*(field.name.upper() for field in fields(Config)), *OTHER_SETTINGS]
     known = {f"TPLSPIDER_{name}" for name in names}
     assert {*re.findall(r"TPLSPIDER_[A-Z_]*[A-Z]", ALL)} <= known
-    assert {*table_of("docs/settings.md", "## Profiles")} >= {*profile_names()}
 
 
 def test_figures_of_the_corpus() -> None:

@@ -267,7 +267,7 @@ def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
 
 @pytest.mark.crawl
 def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
-    text = (PROJECT / "docs/usage.md").read_text("utf-8").partition("\n## As a library\n")[2]
+    text = (PROJECT / "docs/library.md").read_text("utf-8")
     example = text.partition("```python\n")[2].partition("```")[0]
     server = site(serve)
     for name in "ab":

@@ -1,6 +1,6 @@
-"""The items that a search gives.
+"""The items of a search.
 
-Each is shown as one short line with what matters: Scrapy logs every item at DEBUG.
+Their repr is one short line, because Scrapy logs every item at DEBUG.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SHORT.maxstring = 72
 
 
 class ExploredLink(TypedDict):
-    """A link that was taken up, and what became of it."""
+    """A link that was taken up, and its outcome."""
 
     rank: int
     link: str
@@ -26,12 +26,12 @@ class ExploredLink(TypedDict):
     anchor_text: str
     dom_path: str
     h_distance: int
-    similarity: float | None  # None where there is no page of its own
+    similarity: float | None  # None if it gave no page of its own
     links_to: list[int]  # ranks of explored pages; 0 for the key page
 
 
 class WitnessLink(TypedDict):
-    """A page that was loaded for the template alone, and what became of it."""
+    """A page that was loaded for the text only, and its outcome."""
 
     link: str
     url: str
@@ -65,7 +65,7 @@ class TemplateCandidate:
 
 @dataclass
 class CandidateSearch:
-    """How the search from one key page went. There is always one, also when nothing was found."""
+    """The summary of the search from one key page. There is always one."""
 
     key_url: str
     requested_size: int
@@ -86,10 +86,10 @@ class CandidateSearch:
     witnesses: list[WitnessLink] = field(default_factory=list)
     witness_loads: int = 0
     line: int | None = None  # of a list of key pages
-    input: dict[str, Any] | None = None  # what else stands there
+    input: dict[str, Any] | None = None  # the user's columns of that line
     shared: int = 0
     key_title: str = ""
-    not_archived: int = 0  # links that an archive has nothing of
+    not_archived: int = 0  # links that the archive has no record of
     method: str = "search"  # or "pool": where the template comes from
 
     def __repr__(self) -> str:
@@ -115,7 +115,7 @@ class PageTemplate:
     main_html: str = ""
     title: str = ""
     key_html: str = ""  # for a report: the key page without scripts, images and the like
-    main_markdown: str = ""  # of main_html and content_html, where they are asked for
+    main_markdown: str = ""  # of main_html and content_html, if requested
     content_markdown: str = ""
     method: str = "search"  # or "pool"
 
@@ -139,6 +139,6 @@ OURS = (TemplateCandidate, CandidateSearch, PageTemplate, TextRow, StrippedRow)
 
 
 def _show(item: object, *names: str) -> str:
-    """An item by its *names*; texts from the web are cut and escaped."""
+    """The fields *names* of an item; texts from the web are cut and escaped."""
     shown = ", ".join(f"{name}={_SHORT.repr(getattr(item, name))}" for name in names)
     return f"{type(item).__name__}({shown})"

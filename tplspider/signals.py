@@ -1,19 +1,18 @@
-"""Signals that the spider sends, beside Scrapy's own, for extensions that follow a search.
+"""Signals that the spider sends in addition to Scrapy's, for extensions that follow a search.
 
-``search_opened(spider, session)``: a key page is going to be requested.
+``search_opened(spider, session)``: a key page is about to be requested.
 
 ``search_started(spider, session, search, links, unparsable)``: the key page was read and has that
 many links; that many more addresses on it could not be parsed.
 
 ``link_settled(spider, session, search, visit)``: the search has taken a link into account.
 
-``search_ended(spider, session, summary)``: the search is over; the items follow, *summary* the
-last.
+``search_ended(spider, session, summary)``: the search has ended. Its items follow, *summary* last.
 
-``search_settled(spider, session)``: the items are out, through the pipelines and written to feeds.
+``search_settled(spider, session)``: the items have passed the pipelines and are in the feeds.
 
-``line_answered(spider, summary, answer, repeated)``: a key page, or a line of a list, has its
-summary out; *repeated* if its search was made for an earlier line.
+``line_answered(spider, summary, answer, repeated)``: the summary of a key page, or of a line of a
+list, is out; *repeated* if its search was made for an earlier line.
 
 A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """

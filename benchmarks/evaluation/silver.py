@@ -1,6 +1,6 @@
 """Which lines of a page are its own, and how much of them a text holds, told by the whole site.
 
-Nobody has labelled anything, so the labels are silver at best: what many pages of a site have is
+There are no manual labels, so these are silver at best: what many pages of a site have is
 boilerplate, what few have is the page's own, and what lies between is not counted. Lines are found
 by rules of their own, not by those of the extractor, which is to be judged.
 """

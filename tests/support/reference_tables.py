@@ -1,4 +1,4 @@
-"""The tables of arguments and settings in docs/, made from the models in the code.
+"""The tables of docs/reference.md that are made from the code: arguments, settings, outcomes.
 
 ``python -m tests.support.reference_tables`` writes them; test_docs.py fails where they differ.
 """
@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.support.crawls import PROJECT
 from tplspider.arguments import Arguments, Config
+from tplspider.report.words import REASONS, key_page_advice, reason_words
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PAGE = PROJECT / "docs" / "reference.md"
+OF_LINKS = ("key-page",)
+STATUSES = ("http-403", "http-404", "http-500")
 
 
-def table(model: type[Any], label: str) -> str:
+def rows_of(model: type[Any], name: str) -> str:
     """A row for each field: its name, default and help."""
-    rows = [
-        f"| `{name(each.name, label)}` | {shown(each.default)} | {each.metadata['help']} |\n"
+    return "".join(
+        f"| `{name.format(each.name.upper() if name != '{}' else each.name)}` "
+        f"| {shown(each.default)} | {each.metadata['help']} |\n"
         for each in fields(model)
-    ]
-    return f"| {label} | default | meaning |\n|---|---|---|\n{''.join(rows)}"
-
-
-def name(field: str, label: str) -> str:
-    return f"TPLSPIDER_{field.upper()}" if label == "setting" else field
+    )
 
 
 def shown(default: object) -> str:
@@ -37,17 +35,28 @@ def shown(default: object) -> str:
     return f"{default:g}" if isinstance(default, int | float) else "none"
 
 
-def with_tables() -> dict[Path, str]:
-    """The pages that have such a table, with the table as it should be."""
-    found = {}
-    for page, model, label in (("usage", Arguments, "argument"), ("settings", Config, "setting")):
-        path = PROJECT / "docs" / f"{page}.md"
-        old = re.compile(rf"^\| {label} \| default \| meaning \|\n(?:\|.*\n)+", re.MULTILINE)
-        before, after = old.split(path.read_text("utf-8"))
-        found[path] = before + table(model, label) + after
-    return found
+def outcomes() -> str:
+    """A row for each reason why a key page cannot be used."""
+    names = sorted({*REASONS, *STATUSES} - {*OF_LINKS})
+    rows = "".join(f"| `{x}` | {reason_words(x)} | {key_page_advice(x)} |\n" for x in names)
+    return rows.replace(" of the site as the key page", "")  # the header says it
+
+
+TABLES = {
+    "| argument | default | meaning |": rows_of(Arguments, "{}"),
+    "| setting | default | meaning |": rows_of(Config, "TPLSPIDER_{}"),
+    "| outcome | meaning | what to try with a key page |": outcomes(),
+}
+
+
+def with_tables() -> str:
+    """The page, with the tables as they should be."""
+    text = PAGE.read_text("utf-8")
+    for header, rows in TABLES.items():
+        before, line, after = re.split(rf"({re.escape(header)}\n\|[-|]+\n)(?:\|.*\n)*", text)
+        text = before + line + rows + after
+    return text
 
 
 if __name__ == "__main__":
-    for path, text in with_tables().items():
-        path.write_text(text, "utf-8")
+    PAGE.write_text(with_tables(), "utf-8")

@@ -1,4 +1,4 @@
-"""From a search to what users read: its rows, the lines of the log, and hints."""
+"""What users read of a search: its items, log lines and hints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, what: str) -> str:
-    """So many of something.
+    """A number and a noun, in the plural where needed.
 
     >>> counted(1, "page"), counted(3, "page")
     ('1 page', '3 pages')
@@ -44,7 +44,7 @@ _ONE_PAGE = (
 )
 NO_EVIDENCE = "no other page gave evidence of the template, so nothing is known to be template"
 EMPTY_ANSWER = "the answer is empty"
-_HTTPS_ASSUMED = "https was assumed, as the address has no scheme: is it http://...?"
+_HTTPS_ASSUMED = "the address has no scheme, so https was assumed: try http://..."
 _ROBOTS = "robots.txt of the site forbids this page"
 _NOBODY_THERE = (CONNECTION, DNS, TIMEOUT, NOT_ARCHIVED)
 _WANTED = 3  # pages, of which each is confirmed by others
@@ -90,7 +90,7 @@ def answer_hint(similarities: Sequence[float], size: int, links: int) -> str:
         which = "the page found" if found == 1 else f"{len(low)} of the {found} pages found"
         hints.append(
             f"{which} {'shares' if len(low) == 1 else 'share'} next to nothing with the key page"
-            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}): the template may be another one"
+            f" (similarity {min(low):.2f}, below {LOW_SIMILARITY}) and may have another template"
         )
     return joined(*hints)
 
@@ -99,7 +99,7 @@ def no_pages_hint(search: SubdigraphSearch) -> str:
     """Hint for a search most of whose links gave no page; '' for others."""
     if search.reason == REFUSED:
         count, reason = len(search.refusals), search.refusals[-1]
-        return f"the site refused {count} links in a row ({reason}), so it was left alone"
+        return f"the site refused {count} links in a row ({reason}), so the search stopped"
     reasons = Counter(visit.reason for visit in search.visits if visit.outcome == "none")
     if search.complete or 2 * reasons.total() < len(search.visits) or not reasons:
         return ""
@@ -114,8 +114,8 @@ def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
     a public page that led there.
     """
     if of_link or allowed:
-        return "a public site may not lead there, whatever TPLSPIDER_ALLOW_PRIVATE says"
-    return "TPLSPIDER_ALLOW_PRIVATE is false here, so no key page may be at a private address"
+        return "public pages may not lead to private addresses, whatever TPLSPIDER_ALLOW_PRIVATE is"
+    return "TPLSPIDER_ALLOW_PRIVATE is false, so private addresses are refused"
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
@@ -139,7 +139,7 @@ def link_line(search: SubdigraphSearch, visit: Visit) -> str:
 def witness_line(row: WitnessLink) -> str:
     """Log line for the page that was loaded for the template alone."""
     what = "page" if row["outcome"] == "page" else f"no page of its own ({row['reason']})"
-    return f"One more page for the template, {row['link']}: {what}"
+    return f"Extra page for the text, {row['link']}: {what}"
 
 
 def end_line(summary: CandidateSearch) -> str:
@@ -151,8 +151,7 @@ def end_line(summary: CandidateSearch) -> str:
         return f"{summary.key_url} was compared with the pool of its site, without a search"
     return (
         f"{'Complete' if summary.complete else 'Incomplete'}: {mutually_linked(summary.cs_size)},"
-        f" a CS of {summary.cs_size} where {summary.requested_size} were asked for,"
-        f" found with {counted(summary.loads, 'load')} ({summary.reason})"
+        f" {summary.requested_size} requested, {counted(summary.loads, 'load')} ({summary.reason})"
     )
 
 
@@ -281,9 +280,9 @@ def unanswered(
     line: int | None = None,
     own: dict[str, Any] | None = None,
 ) -> CandidateSearch:
-    """The summary of a search that gives nothing, or was never made.
+    """The summary of a search without a result, or of one that was never started.
 
-    *line* is that of a list, and *own* what else stands there.
+    *line* is that of a list, and *own* has the user's columns.
     """
     return CandidateSearch(
         key_url="",
