@@ -196,6 +196,7 @@ def test_no_search_sees_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.crawl
+@pytest.mark.nightly
 def test_crawls_of_a_checkout() -> None:
     """All that is to be compared is there, and a crawl more or less is seen."""
     (site,) = (site for site in compared_sites() if site.name == "template")

@@ -82,14 +82,10 @@ def test_what_is_not_clean_is_cleaned_again() -> None:
 @pytest.mark.parametrize(
     ("html", "words"),
     [
-        (
-            "<frameset cols=1><frame src=a.html><noframes><body><p>Old words</body></noframes>",
-            "Old",
-        ),
+        ("<frameset cols=1><frame src=a.html><noframes><p>Old words</noframes>", "Old"),
         ("<frameset cols=1><frame src=a.html></frameset>", "made of frames"),
         ("<html><p>Before</html><p>After", "After"),
         ("", ""),
-        ("no markup", "no markup"),
         ("\ud800\x00 lone", "lone"),
     ],
 )
@@ -127,8 +123,6 @@ def test_nothing_swallows_what_follows(name: str) -> None:
 def test_the_direction_of_a_page() -> None:
     page = "<html dir=rtl lang=ar><body><p>words</body></html>"
     assert '<div dir="rtl" lang="ar">' in clean_again(clean_page(page, URL))
-    page = "<html dir=rtl lang=ar><body dir=ltr><p>words</body></html>"
-    assert '<div dir="ltr" lang="ar">' in clean_page(page, URL)
 
 
 @pytest.mark.slow

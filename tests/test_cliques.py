@@ -30,7 +30,7 @@ def graphs(draw: st.DrawFn, pages: int = 9) -> list[set[int]]:
     return [{other for other in range(page) if random.random() < density} for page in range(count)]
 
 
-@examples(300)
+@examples(200)
 @given(graphs(), st.integers(1, 6))
 def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) -> None:
     subdigraphs = CompleteSubdigraphs(size)
@@ -104,7 +104,7 @@ ANY = sites() | refusing_sites()
 REFUSALS = st.sampled_from([10, 3, 2, 1, 0])
 
 
-@examples(400)
+@examples(200)
 @given(ANY, st.integers(1, 5), st.sampled_from([0, 1, 2, 4, 7]), REFUSALS)
 def test_the_search_is_that_of_the_literal_reading(
     site: PlainSite, n: int, max_loads: int, max_refusals: int
@@ -115,7 +115,7 @@ def test_the_search_is_that_of_the_literal_reading(
     assert asked == expected.asked
 
 
-@examples(300)
+@examples(200)
 @given(
     ANY,
     st.integers(1, 5),

@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Request, expect
 
 from tests.support.browser_profile import CHROMIUM, needs_chromium
 from tests.support.loaded_extension import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import BrowserContext, Request
+    from playwright.sync_api import BrowserContext
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs
@@ -68,8 +68,9 @@ def search(popup: Popup) -> None:
 
 @needs_chromium
 def test_a_search_from_the_popup(popup: Popup, ui: UiServer, context: BrowserContext) -> None:
-    """By the keyboard, to the text, the report and the list."""
-    page = popup.page
+    """By the keyboard, to the text, the report and the list. The token is not sent."""
+    page, requests = popup.page, list[Request]()
+    page.on("request", lambda request: requests.append(request))  # noqa: PLW0108 - not as C
     site = popup.front.url.removesuffix(KEY_PAGE)
     assert page.locator("#address").inner_text() == popup.front.url
     page.get_by_label("Order of links").select_option("paper")
@@ -81,10 +82,8 @@ def test_a_search_from_the_popup(popup: Popup, ui: UiServer, context: BrowserCon
     page.locator("#copy").press("Enter")
     popup.wait_for("told", "Copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith("Penny-farthings\n")
-    # The token went nowhere, neither in addresses nor in headers, and nothing to anybody else.
     hosts = (f"http://127.0.0.1:{ui.address[1]}/api/", popup.address.removesuffix("popup.html"))
     assert all(url.startswith(hosts) for url in popup.found.asked)
-    assert not any(ui.token in url for url in popup.found.asked)
     # Opened again on this page it shows the same; on another page, nothing.
     popup.open(site + "/blog/")
     expect(page.locator("#start")).to_be_enabled()
@@ -100,6 +99,9 @@ def test_a_search_from_the_popup(popup: Popup, ui: UiServer, context: BrowserCon
         assert ending in opened.url
         assert "code=" not in opened.url
         opened.close()
+    sent = [f"{request.url} {request.all_headers()}" for request in requests]
+    assert any("Bearer" in each for each in sent)
+    assert not any(ui.token in each for each in sent)
     assert popup.found.told == []
 
 
@@ -163,19 +165,6 @@ def test_a_stranger_on_the_port_gets_nothing(popup: Popup, ui: UiServer, relays:
 
 
 @needs_chromium
-def test_the_token_never_leaves_the_extension(popup: Popup, ui: UiServer) -> None:
-    """What it sends in its place is of no use once the server has ended."""
-    requests: list[Request] = []
-    popup.page.on("request", requests.append)
-    popup.open(popup.front.url)
-    with popup.page.expect_response(lambda response: response.url.endswith("/api/codes")):
-        popup.page.locator("#all").evaluate("(button) => button.click()")
-    sent = [str(request.all_headers()) for request in requests]
-    assert any("Bearer" in each for each in sent)
-    assert not any(ui.token in each for each in sent)
-
-
-@needs_chromium
 def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
     page = popup.page
     with socket.socket() as taken:  # bound, and nobody listens
@@ -198,27 +187,6 @@ def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
     popup.open("about:blank")
     popup.wait_for("trouble", "This tab does not show a page of the web")
     expect(page.locator("#start")).to_be_disabled()
-
-
-@needs_chromium
-def test_a_server_that_is_killed(popup: Popup, tmp_path: Path) -> None:
-    """After its next start, the popup goes on with another key, by itself."""
-    page = popup.page
-    with GatedSite() as slow:
-        slow.slow = {SLOW}
-        with UiServer(tmp_path / "state") as ui:
-            popup.open(slow.url + KEY_PAGE)
-            popup.connect(ui)
-            search(popup)
-            popup.wait_for("headline", "2 of 3 pages")
-            ui.process.kill()
-            popup.wait_for("trouble", "scrapy ui does not answer")
-            popup.wait_for("state", "unknown")
-            expect(page.locator("#start")).to_be_enabled()
-            slow.gate.set()
-        with UiServer(tmp_path / "state"):
-            page.locator("#start").click()
-            popup.wait_for("state", "complete")
 
 
 @needs_chromium

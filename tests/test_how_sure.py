@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tplspider.web.similarity import LOW_SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.support.crawls import Crawl, FixtureServer
     from tplspider.demo.server import Handler
@@ -67,16 +63,7 @@ def test_members_that_share_much_are_not_warned_of(crawl: RunCrawl, serve: Serve
     assert warnings(done) == []
 
 
-def test_one_page_proves_nothing(crawl: RunCrawl, serve: Serve) -> None:
-    done = crawl(serve("menu").url + KEY, n=1)
-    assert done.summary["cs_size"] == 1
-    (warning,) = warnings(done)
-    assert done.summary["hint"] in warning
-
-
-def test_the_summary_says_which_links_are_missing(
-    crawl: RunCrawl, serve: Serve, tmp_path: Path
-) -> None:
+def test_the_summary_says_which_links_are_missing(crawl: RunCrawl, serve: Serve) -> None:
     pages = {
         "/k": ("/a", "/b", "/c", "/d", "/gone"),
         "/a": ("/b", "/c"),
@@ -85,12 +72,8 @@ def test_the_summary_says_which_links_are_missing(
         "/d": (),
     }
     routes = {path: html(f"<title>{path}</title>", links(*to)) for path, to in pages.items()}
-    feeds = {
-        str(tmp_path / f"feed.{name}"): {"item_classes": ["tplspider.items.CandidateSearch"]}
-        for name in ("csv", "xml")
-    }
     server = serve("menu", routes)
-    done = crawl(server.url + "/k", {"FEEDS": json.dumps(feeds)})
+    done = crawl(server.url + "/k")
     rank = {row["link"].removeprefix(server.url): row["rank"] for row in done.summary["explored"]}
     missing = {row["rank"]: row["missing"] for row in done.summary["explored"]}
     a, b, c, d = (rank[path] for path in ("/a", "/b", "/c", "/d"))
@@ -103,17 +86,9 @@ def test_the_summary_says_which_links_are_missing(
         rank["/gone"]: [],
     }
     assert f"page {c}, {server.url}/c: page {b} does not link to page {c}\n" in done.log
-    with (tmp_path / "feed.csv").open(encoding="utf-8", newline="") as lines:
-        (row,) = csv.DictReader(lines)
-    assert json.loads(row["explored"]) == done.summary["explored"]
-    found: list[Any] = [
-        [[int(rank.text or 0) for rank in pair] for pair in element]
-        for element in ET.parse(tmp_path / "feed.xml").iterfind("item/explored/value/missing")
-    ]
-    assert found == list(missing.values())
 
 
-def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
+def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve) -> None:
     """All that could be met at once; test_crawl.py has the simple cases."""
     key = html(
         "<a href=http://sub.example.com/>1</a><a href=http://elsewhere.example.org/>2</a>",
@@ -122,8 +97,7 @@ def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve, tmp_path: Path) -
     )
     server = serve("menu", {"/k": key})
     url = server.url.replace("127.0.0.1", "loopback.example.com") + "/k"
-    feeds = {str(tmp_path / "feed.xml"): {"item_classes": ["tplspider.items.CandidateSearch"]}}
-    done = crawl(url, {"FEEDS": json.dumps(feeds)})
+    done = crawl(url)
     assert done.summary["key_outcome"] == "no-links"
     hint = (
         "no link of the key page leads to another page of its site: 2 to other sites, 2 to files"
@@ -133,5 +107,3 @@ def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve, tmp_path: Path) -
     assert done.summary["hint"] == hint
     assert warnings(done) == [f"The key page {url} cannot be used (no-links): {hint}"]
     assert done.summary["similarity"] is None
-    (empty,) = ET.parse(tmp_path / "feed.xml").iterfind("item/similarity")
-    assert empty.text is None

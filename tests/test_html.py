@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 from parsel import Selector
@@ -14,6 +14,7 @@ from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from benchmarks.long_hosts import BOUND, ratios
 from tests import literal
+from tests.support.examples import examples
 from tests.support.pages import DOCUMENTS
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import IGNORED_EXTENSIONS as OURS
@@ -220,7 +221,7 @@ class Seen:
         return self.cost
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(st.lists(TAG_PIECES, max_size=14).map("".join))
 @example("</><p a b=1>")
 @example("<xmp/><p a b=1>")
@@ -244,7 +245,7 @@ _PARTS += ["example.org", "%20", "é", "\t", "\x01", " ", "~", "-", "\\"]
 ADDRESSES = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=4).map("".join)
 
 
-@given(st.lists(st.tuples(BASES, ADDRESSES | st.text(max_size=6)), min_size=1, max_size=12))
+@given(st.lists(st.tuples(BASES, ADDRESSES | st.text(max_size=6)), min_size=1, max_size=5))
 def test_addresses_that_pages_share_lead_where_they_lead_by_themselves(
     links: list[tuple[str, str]],
 ) -> None:

@@ -183,3 +183,11 @@ def test_no_alignment_weighs_more(given_weights: tuple[list[dict[int, float]], i
     pairs = heaviest_alignment(weights, size)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     assert abs(sum(weights[i][j] for i, j in pairs) - heaviest(weights, size)) < 1e-9
+
+
+@pytest.mark.parametrize(("left", "right"), [(40, 40), (60, 40), (40, 60), (45, 40), (5, 40)])
+def test_things_that_are_all_alike_are_taken_side_by_side(left: int, right: int) -> None:
+    # With one thing more on either side the general way is taken: the pairs are the same.
+    pairs = common_subsequence(["li"] * left, ["li"] * right)
+    assert pairs == common_subsequence([*["li"] * left, "ours"], [*["li"] * right, "theirs"])
+    assert len(pairs) >= min(left, right) - 8

@@ -92,13 +92,6 @@ def test_a_login_wall_leaves_room_for_what_tells_something() -> None:
     assert len(Pool(walls, most=25)) == 25  # where there is nothing else, they are better than none
 
 
-def test_a_page_comes_back_as_it_was() -> None:
-    html = "<p>Äpfel \ud800 苹果\r\n</p>\0"
-    found = PooledPage.of("http://a.org/x#y", html)
-    assert found.source.html == html.replace("\ud800", "?")
-    assert found.identity == "http://a.org/x"
-
-
 def test_addresses_that_cannot_be_parsed() -> None:
     assert page_site("http://[::1") == ""
     assert PooledPage.of("http://[::1", "x").identity == "http://[::1"
@@ -121,12 +114,6 @@ def linked(path: str, *links: str, text: str = "") -> PooledPage:
 
 def paths(pages: list[PooledPage]) -> list[str]:
     return [each.url.removeprefix(HOST) for each in pages]
-
-
-def test_links_and_directories() -> None:
-    key = linked("news/1.html", "/a", "/b")
-    pool = [linked("x.html", "/c"), linked("y.html", "/a", "/b"), linked("news/2.html", "/a", "/b")]
-    assert paths(companions(key, pool)) == ["news/2.html", "y.html", "x.html"]
 
 
 def test_the_page_itself_is_left_out() -> None:

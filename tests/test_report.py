@@ -109,20 +109,14 @@ def test_an_incomplete_answer_says_why_and_what_to_try(reason: str) -> None:
     assert answer_words(make_report(SMALL).summary).attempts == ()
 
 
-@pytest.mark.parametrize("outcome", [*(REASONS.keys() - {"key-page"}), "http-404", "http-503"])
-def test_every_key_page_that_cannot_be_used_has_a_thing_to_try(outcome: str) -> None:
-    words = answer_words(make_report(unusable(key_outcome=outcome)).summary)
-    assert words.why
-    assert len(words.attempts) == 1
-    assert words.sure == words.found == ""
-
-
-def test_a_key_page_that_cannot_be_used() -> None:
-    root = page_of(unusable(hint="the key page has no link at all"))
-    text = visible_text(root)
-    assert "the server answered with status 404" in text
-    assert "The key page has no link at all" in text
-    assert not root.xpath("//svg | //table")
+def test_every_key_page_that_cannot_be_used_has_a_thing_to_try() -> None:
+    for outcome in (*(REASONS.keys() - {"key-page"}), "http-404", "http-503"):
+        found = unusable(key_outcome=outcome)
+        words = answer_words(make_report(found).summary)
+        assert words.why, outcome
+        assert len(words.attempts) == 1, outcome
+        assert words.sure == words.found == "", outcome
+        assert not page_of(found).xpath("//svg | //table")
 
 
 def test_a_saved_pool_is_not_a_failure() -> None:
@@ -134,16 +128,13 @@ def test_a_saved_pool_is_not_a_failure() -> None:
     assert listed == [f"{SITE}/gone", f"{SITE}/old"]
 
 
-def test_a_real_search(tmp_path: Path) -> None:
-    """One that a library user made; an empty page is called so."""
+def test_an_empty_key_page_is_called_so(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_bytes(b"")
     site = FolderSite(tmp_path)
     found = search_pages(site, f"{site.url}/index.html").summary
     assert found
     words = answer_words(found)
     assert (words.why, words.know) == (EMPTY_ANSWER, ())  # not twice
-    write_report(tmp_path / "new" / "report.html", found)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.html"]
 
 
 # The drawing and the tables.
@@ -202,7 +193,6 @@ SEARCHES = {
     "many": complete(29),
     "nearly": nearly(),
     "one": random_summary(1, 1),
-    "12": random_summary(12, 4),
     "40": random_summary(40, 5),
     "200": random_summary(200, 8),
     "no answer": summary([row(1, [0]), row(2, [])], []),

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.browser_profile import needs_chromium
-from tests.support.crawls import run_scrapy
 from tests.support.docs_pictures import MOST, PICTURES
 from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, opened, violations
 from tests.support.report_pages import (
-    MARKUP,
-    PATHS,
-    HostileSite,
     demo_search,
     hostile_search,
     index_rows,
 )
 from tests.support.summaries import random_summary, unusable
 from tests.test_clean_page import SWALLOWING
-from tplspider.report.clean_page import clean_again, clean_page, page_document
+from tplspider.report.clean_page import clean_page, page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
-from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +28,6 @@ if TYPE_CHECKING:
     from tests.support.opened_pages import Opened
     from tests.support.report_pages import Search
 
-PAPER = {"width": 718, "height": 1000}  # A4 between margins of a centimetre
 MOBILE: dict[str, Any] = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
 NAMES = ["demo", "hostile", "no links", "12", "200", "index"]
 
@@ -101,26 +94,6 @@ FORBIDDEN = {
     *("script", "img", "iframe", "frame", "link", "base", "object", "embed", "form", "video"),
     *("svg", "math", "@href", "@src", "@srcdoc", "@style", "@background", "@action", "@http-equiv"),
 }
-
-
-@needs_chromium
-@pytest.mark.crawl
-def test_a_crawl_of_a_hostile_site(browser: Browser, tmp_path: Path) -> None:
-    with HostileSite() as site:
-        urls = [f"{site.url}/<script>ran=1</script>", f"{site.url}{PATHS[1]}", "javascript:ran=1"]
-        lines = [json.dumps({"url": url, "<img onerror=ran=1>": MARKUP[0]}) for url in urls]
-        (tmp_path / "list.jl").write_text("\n".join(lines))
-        places = {"urls": "list.jl", "report": "reports", "texts": "out.jl"}
-        arguments = [f"-a{name}={tmp_path / place}" for name, place in places.items()]
-        done = run_scrapy("crawl", "template_candidates", *arguments, folder=tmp_path)
-    reports = sorted((tmp_path / "reports").glob("*.html"))
-    assert len(reports) == 3, done.log  # of two searches, and the index
-    for path in reports:
-        with opened(browser, path) as page:
-            page.evaluate(PROVOKE)
-            assert_harmless(page, path)
-            assert page.page.locator("bdi", has_text="<script>").count()
-            assert len(page.page.frames) == (1 if path.name == INDEX else 2)
 
 
 @needs_chromium
@@ -278,30 +251,6 @@ def test_a_phone_shows_it_without_scrolling_sideways(
             assert violations(found) == []
 
 
-# Elements whose text does not fit, and what sticks out of the page.
-CUT = """() => [...document.querySelectorAll("body, body *")].filter((element) => {
-    const style = getComputedStyle(element);
-    const box = element.getBoundingClientRect();
-    if (style.display === "none" || !box.width || element.closest("defs")) return false;
-    const hides = (overflow) => overflow !== "visible";
-    return (!(element instanceof SVGElement) && (
-        hides(style.overflowX) && element.scrollWidth > element.clientWidth
-        || hides(style.overflowY) && element.scrollHeight > element.clientHeight
-        || style.textOverflow === "ellipsis"
-    )) || (element.textContent.trim() && box.right > innerWidth + 1) || box.left < -1;
-}).map((element) => element.outerHTML.slice(0, 200))"""
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", ["demo", "hostile", "200", "index"])
-def test_print_cuts_no_text(browser: Browser, reports: dict[str, Path], name: str) -> None:
-    with opened(browser, reports[name], color_scheme="dark", viewport=PAPER) as found:
-        found.page.emulate_media(media="print")
-        assert found.evaluate(CUT) == []
-        background = found.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert background == "rgb(255, 255, 255)"
-
-
 # Words, and points of lines, where the browser has them.
 PLACES = """() => {
     const box = (element) => { const b = element.getBBox(); return [b.x, b.y, b.width, b.height]; };
@@ -345,25 +294,3 @@ def test_a_page_shows_the_words_that_the_browser_shows(browser: Browser, tmp_pat
             # Those of an image, and what is not drawn, though it is in the text.
             words.append([word for word in re.findall(r"\w+", shown) if word not in ("x", "gone")])
         assert words[1] == words[0], name
-
-
-# Each would be rearranged by a browser, for minutes: what is bold begins anew in each block.
-LABYRINTHS = {
-    "adoption": "".join(f"<span><p><b lang=x{place}>w" for place in range(1000)),
-    "blocks": "<p>" + "".join(f"<b lang=x{n}>" for n in range(150)) + "<div>w</div>" * 20_000,
-    "cells": "<table>" + "".join(f"<i lang=x{n}>" for n in range(150)) + "<td>w<li>v" * 9_000,
-}
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", LABYRINTHS)
-def test_the_browser_takes_the_elements_as_they_are(
-    browser: Browser, tmp_path: Path, name: str
-) -> None:
-    cleaned = clean_again(clean_page(LABYRINTHS[name], "u:"))
-    elements = sum(1 for _ in parse_html(cleaned).iter("*"))
-    path = tmp_path / "page.html"
-    path.write_text(page_document(cleaned))
-    with opened(browser, path) as found:
-        shown = found.evaluate("document.querySelectorAll('body *').length")
-    assert shown <= elements * 1.1

@@ -82,14 +82,6 @@ def test_one_key_page(
     assert again.read_bytes() == report.read_bytes()
 
 
-def test_a_report_alone_costs_no_text(
-    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
-) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    assert crawl(f"{server.url}/", report=tmp_path / "r.html").code == 0
-    assert server.pages_asked == ["/", "/a", "/b", "/c"]
-
-
 def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     pages = key_pages(server)
@@ -182,23 +174,6 @@ def test_a_report_that_is_lost_is_made_at_another_start(
     other = [f"-areport={tmp_path / 'other'}"]
     assert crawl_list(tmp_path, urls, *other, settings=settings).code == 2
     assert not (tmp_path / "other").exists()
-
-
-def test_a_job_writes_inside_its_folder(
-    tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "settings.scrapyd")
-    monkeypatch.setenv("TPLSPIDER_FEEDS_DIR", str(tmp_path / "feeds"))
-    url = f"-aurl={serve('menu', routes_of(pages_of())).url}/"
-    for name, code in (("../r.html", 2), ("sub/r.html", 0)):
-        done = run_scrapy(
-            *("crawl", "template_candidates", url, f"-areport={name}", "-a_job=job"),
-            folder=tmp_path,
-            settings={"TPLSPIDER_ALLOW_PRIVATE": "True"},
-        )
-        assert done.code == code, done.log
-    assert names_in(tmp_path) == {"feeds"}
-    assert names_in(tmp_path / "feeds" / "sub") == {"r.html"}
 
 
 @pytest.mark.crawl

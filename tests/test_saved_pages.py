@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tplspider.saved_pages import KeptPage, check_folder, save_pages, write_page
+from tplspider.saved_pages import KeptPage, check_folder, save_pages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,9 +90,3 @@ def test_a_folder_for_each_search(tmp_path: Path) -> None:
     for folder in (tmp_path / "file", tmp_path / "file" / "folder"):
         with pytest.raises(ValueError, match="cannot write to this folder"):
             check_folder(folder)
-
-
-def test_a_file_and_a_folder_of_one_name(tmp_path: Path) -> None:
-    for url in ("http://example.org/readme", "http://example.org/readme.md/"):
-        write_page(tmp_path, {"url": url, "title": "", "path": "", "main_markdown": ""})
-    assert len([*tmp_path.rglob("*.md")]) == 2

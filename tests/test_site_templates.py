@@ -97,24 +97,6 @@ def test_the_order_of_arrival_plays_no_part(first: list[int], second: list[int])
     assert crawl(first) == crawl(second)
 
 
-def test_other_sites_play_no_part() -> None:
-    alone = strip(site(20))
-    mixed = [
-        each
-        for number, one in enumerate(site(20))
-        for each in (one, (f"http://b.org/{number}", article(number, "Other")))
-    ]
-    found = [each.template for each in strip(mixed) if "//a.org/" in each.template.key_url]
-    assert found == [each.template for each in alone]
-
-
-def test_copies() -> None:
-    """Nothing can be known of them, and they are not waited for for ever."""
-    found = strip(site(200, lambda number: article(0)))
-    assert len(found) == 200
-    assert {each.template.evidence for each in found} == {0}
-
-
 def wall(number: int) -> str:
     token = f"{number * 7919:032x}"
     form = f"<form action=/login><input type=hidden value={token}><p>Request {token}</p></form>"
@@ -127,24 +109,6 @@ def test_a_login_wall_at_most_of_the_addresses() -> None:
     texts = {each.token: each.template.main_text for each in found if not each.token % 20}
     assert texts == {number: sentence(number) for number in range(0, 200, 20)}
     assert not any("rights reserved" in each.template.main_text for each in found)
-
-
-def redesigned(number: int) -> str:
-    links = "".join(f"<a href=/new/{name}>New {name}</a>" for name in "fghijk")
-    return (
-        f"<html><body><header><nav>{links}</nav></header><main><article><p>{sentence(number)}</p>"
-        "</article></main><footer>New: imprint</footer></body></html>"
-    )
-
-
-def test_a_redesign_in_the_middle_of_a_crawl() -> None:
-    """Before the first page of the new design is in the pool, nothing is known of it."""
-    found = strip(site(120, lambda n: article(n) if n < 60 else redesigned(n)))
-    unknown = {number for number, each in enumerate(found) if not each.template.evidence}
-    assert 60 in unknown <= {*range(60, 70)}
-    for number, each in enumerate(found):
-        text = each.template.content_text
-        assert sentence(number) in text if number in unknown else sentence(number) == text
 
 
 def test_a_page_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
@@ -393,13 +357,6 @@ def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[
 
 
 TURNS = [(site, name) for name in range(60) for site in range(40)]
-
-
-@pytest.mark.slow
-def test_pools_of_sites_in_turn_stay_as_they_are() -> None:
-    pools: SitePools[int] = SitePools(megabytes=0.05)
-    assert set(pool_sizes(pools, TURNS).values()) == {50}
-    assert len(pools) < 5
 
 
 def test_on_a_full_disk_memory_is_used(caplog: pytest.LogCaptureFixture) -> None:

@@ -31,7 +31,6 @@ from tplspider.search.session import (
     SearchLimits,
     SearchSession,
     SearchStarted,
-    search_id,
 )
 from tplspider.sources.base import drive
 
@@ -123,31 +122,6 @@ def page(url: str, body: str, **more: Any) -> WebPage:
 
 
 @pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("http://[/", ""),
-        ("javascript:alert(1)", ""),
-        ("data:,x", ""),
-        ("http://me:secret@example.org/b", "http-404"),
-        ("/other", "http-404"),
-        ("http://example.net/", "offsite-redirect"),
-    ],
-)
-def test_where_a_meta_refresh_leads(target: str, reason: str) -> None:
-    refresh = f"<meta http-equiv=refresh content='0; url={target}'>x"
-    site = MemorySite(
-        [
-            page("http://example.org/", "<a href=a>a</a>"),
-            page("http://example.org/a", refresh),
-        ]
-    )
-    found = search_pages(site, "http://example.org/", SearchOptions(n=1)).summary
-    assert found
-    assert [row["reason"] for row in found.explored] == [reason]
-    assert "secret" not in repr(found.explored)
-
-
-@pytest.mark.parametrize(
     ("answer", "outcome"),
     [
         (NoPage("not-archived"), "not-archived"),
@@ -186,19 +160,6 @@ def test_events_come_in_order_and_tell_all() -> None:
     assert events[-1].summary is session.summary
 
 
-def test_what_comes_after_the_end_changes_nothing() -> None:
-    site = FolderSite(SITES / "menu")
-    session = search_pages(site, f"{site.url}/docs/guide/four.html")
-    before = session.summary
-    session.stop("late")
-    session.fail(NoPage("error"))
-    session.tell(1, NoPage("error"))
-    session.open(page(session.url, "<a href=x>x</a>"))
-    assert session.take() == []
-    assert session.awaited == []
-    assert session.summary is before
-
-
 def test_a_folder_gives_what_a_crawl_of_it_gives(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
 ) -> None:
@@ -217,73 +178,6 @@ def test_a_folder_gives_what_a_crawl_of_it_gives(
         for row in crawled["explored"]
     ]
     assert session.summary.explored == rows
-
-
-def test_a_search_has_a_name_of_its_own() -> None:
-    url = "https://example.org/"
-    names = {
-        search_id(url, options)
-        for options in (
-            SearchOptions(),
-            SearchOptions(n=4),
-            SearchOptions(strategy="guided"),
-            SearchOptions(scope="domain"),
-            SearchOptions(max_loads=5),
-            SearchOptions(max_seconds=5),
-        )
-    }
-    assert len(names) == 6
-    assert all(len(name) == 16 and int(name, 16) >= 0 for name in names)
-    assert search_id(url, SearchOptions(max_seconds=5)) == search_id(
-        url, SearchOptions(max_seconds=5.0)
-    )
-    assert search_id(url, SearchOptions()) != search_id(url + "a", SearchOptions())
-
-
-class Careless:
-    """A source that gives None for what it does not have: the natural mistake."""
-
-    def load(self, url: str) -> Any:
-        pages = {"http://example.org/": page("http://example.org/", "<a href=a>a</a>")}
-        return pages.get(url)
-
-
-def test_what_is_not_an_answer_is_told() -> None:
-    with pytest.raises(TypeError, match="gave a NoneType: expected a WebPage, a Redirect or a NoP"):
-        search_pages(Careless(), "http://example.org/")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"n": 0}, "n=0: expected a whole number, 1 or more"),
-        ({"n": "3"}, "n='3': expected a whole number"),
-        ({"strategy": "best"}, "strategy: expected guided, paper"),
-        ({"scope": "world"}, "scope='world': expected one of host, domain"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        SearchSession("http://example.org/", SearchOptions(**options))
-
-
-def test_a_witness_is_asked_for_by_its_address_as_written() -> None:
-    """Those that only explored pages lead to are known by their identities."""
-    names = "".join(f"<i class=c{number}>x</i>" for number in range(9))
-    menu = "<a href=/m1>1</a><a href=/m2>2</a><a href=/?id=b&a>b</a>"
-    site = MemorySite(
-        [
-            page("http://example.org/?id=a&a", f"{names}<a href=/m1>1</a><a href=/m2>2</a>"),
-            page("http://example.org/?id=b&a", f"{names}other"),
-            page("http://example.org/m1", f"one {menu}"),
-            page("http://example.org/m2", f"two {menu}"),
-        ]
-    )
-    options, limits = SearchOptions(n=2), SearchLimits(for_template=True)
-    found = search_pages(site, "http://example.org/?id=a&a", options, limits).summary
-    assert found
-    assert [row["url"] for row in found.witnesses] == ["http://example.org/?id=b&a"]
-    assert [row["outcome"] for row in found.witnesses] == ["page"]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
 WRITER = """
 import sys
 from tests.test_store import SITE, PoolFolder, page
-folder, first = PoolFolder(sys.argv[1]), int(sys.argv[2])
+folder, first = PoolFolder(sys.argv[1], pool=1_000_000), int(sys.argv[2])
 print("ready", flush=True)
 for number in range(int(sys.argv[3])):
     folder.save(SITE, [page(first + number)])
@@ -135,11 +135,12 @@ def test_processes_share_a_folder(folder: PoolFolder) -> None:
         process.communicate(timeout=60)
     assert [process.returncode for process in processes] == [0, 0, 0]
     every = [page(1000 * n + m) for n in range(3) for m in range(30)]
-    assert folder.load(SITE) == [*Pool(every)]
+    assert folder.load(SITE) == [*Pool(every, most=1_000_000)]
 
 
 def test_a_process_that_is_killed_while_it_saves(folder: PoolFolder) -> None:
     """What it said to have saved is there, and the next to save need not wait."""
+    folder = PoolFolder(folder.directory, pool=1_000_000)
     for attempt in range(4):
         process = writer(folder, 1000 * attempt, 100_000)
         assert process.stdout

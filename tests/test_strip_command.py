@@ -110,32 +110,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    """In a column; or in a file for each page, named by its address."""
-    folder, names = tmp_path / "example.org", ("index.html", "a/b.html", "a/b.html?x=1&y=..", "~x")
-    for number, name in enumerate(names):
-        save(folder / name, number)
-    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\1")
+    folder = save_site(tmp_path / "example.org", 4)
     marked = own_text(1).replace("friends", "<a href=/friends>friends</a>")
-    (folder / "a/b.html").write_bytes(
-        page(marked).replace(b"Menu</title>", b'Say "Hi": no</title>')
-    )
-    out, pages = tmp_path / "rows.jl", tmp_path / "pages"
-    done = strip(tmp_path, "--markdown", "-O", out, "-O", f"{pages}/")
-    assert done.code == 0, done.log
-    row = by_path(out)["example.org/a/b.html"]
+    (folder / "b.html").write_bytes(page(marked))
+    assert strip(tmp_path, "--markdown", "--html", "-O", tmp_path / "rows.jl").code == 0
+    row = by_path(tmp_path / "rows.jl")["example.org/b.html"]
     assert "[friends](https://example.org/friends)" in row["main_markdown"]
-    files = sorted(str(path.relative_to(pages)) for path in pages.rglob("*.md"))
-    assert len(files) == 4
-    assert {"example.org/a/b.html.md", "example.org/index.md"} < {*files}
-    _, head, text = (pages / "example.org/a/b.html.md").read_text("utf-8").split("---\n")
-    told = dict(line.split(": ", 1) for line in head.splitlines())
-    assert {name: json.loads(value) for name, value in told.items()} == {
-        "url": "https://example.org/a/b.html",
-        "title": row["title"],
-    }
-    assert text.strip() == row["main_markdown"]
-    again = strip(tmp_path, "--markdown", "-O", f"{pages}/")
-    assert (again.code, again.log.count("\n")) == (2, 1)  # it is not empty
+    assert "<a " in row["main_html"]
 
 
 def test_what_is_written_is_no_input(tmp_path: Path) -> None:
@@ -286,10 +267,6 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     assert not any(is_alive(int(child)) for child in children)
 
 
-def command_of(pid: str) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
-
-
 def is_alive(pid: int) -> bool:
     for _ in range(50):
         try:
@@ -300,27 +277,6 @@ def is_alive(pid: int) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-def test_a_worker_that_dies_costs_one_page_at_most(tmp_path: Path) -> None:
-    folder, out = save_site(tmp_path / "site", 1500), tmp_path / "rows.jl"
-    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
-    with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
-        while not out.exists() or not out.stat().st_size:
-            assert process.poll() is None
-            time.sleep(0.01)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        (child,) = (pid for pid in children if "spawn_main" in command_of(pid))
-        os.kill(int(child), signal.SIGSTOP)
-        time.sleep(0.3)  # by then it has a page to do
-        os.kill(int(child), signal.SIGKILL)
-        said = process.communicate(timeout=60)[1]
-    rows = read(out)
-    lost = [row["path"] for row in rows if row["outcome"] == "crashed"]
-    # None if the worker had not begun with one when it was stopped.
-    assert (process.returncode, len(rows)) == (len(lost), 1500)
-    assert all(path in said for path in lost)
-    assert {row["evidence"] for row in rows if row["outcome"] == "page"} == {3}
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from tplspider.plugins.ui.access import (
     MOST_CONNECTIONS,
     PATIENCE,
     Access,
-    OwnHosts,
     key_of,
     proof_of,
 )
@@ -62,8 +61,7 @@ def cookie_of(ui: UiServer) -> str:
 
 
 def count(ui: UiServer) -> int:
-    total: int = ui.ask("GET", "/api/searches").json["total"]
-    return total
+    return len(ui.ask("GET", "/api/searches?limit=1000").json["searches"])
 
 
 def test_without_the_token(ui: UiServer) -> None:
@@ -145,28 +143,20 @@ def test_another_origin(ui: UiServer) -> None:
                 found = bare(ui, method, path, body, Origin=origin, **headers)
                 assert found.status == 403
                 assert "Access-Control-Allow-Origin" not in found.headers
-        asked = {"Access_Control_Request_Method": "POST", "Origin": origin}
-        found = bare(ui, "OPTIONS", "/api/searches", **asked)
-        assert found.status == 403
-        assert not [name for name in found.headers if name.startswith("Access-Control")]
     assert count(ui) == before
 
 
 def test_an_extension(ui: UiServer) -> None:
-    """The token decides; the answers to its requests, a refusal too, are for it to read."""
+    """The token decides. Browsers let it read answers for its permission, not for ours."""
     for origin in ("chrome-extension://abcdefgh", "moz-extension://1b2c-3d4e"):
-        asked = {"Access_Control_Request_Method": "POST", "Origin": origin}
-        found = bare(ui, "OPTIONS", "/api/searches", **asked)
-        assert (found.status, found.headers["Access-Control-Allow-Origin"]) == (204, origin)
-        assert "Authorization" in found.headers["Access-Control-Allow-Headers"]
         for headers, status in (
             ({"Authorization": f"Bearer {ui.token}"}, 200),
             ({"Authorization": "Bearer wrong"}, 401),
             ({"Cookie": cookie_of(ui)}, 401),
         ):
             found = bare(ui, "GET", "/api/searches", Origin=origin, **headers)
-            assert (found.status, found.headers["Access-Control-Allow-Origin"]) == (status, origin)
-            assert "Access-Control-Allow-Credentials" not in found.headers
+            assert found.status == status
+            assert not [name for name in found.headers if name.startswith("Access-Control")]
 
 
 def test_a_code_works_once(ui: UiServer) -> None:
@@ -334,24 +324,13 @@ def test_connections_of_others_do_not_shut_the_owner_out(tmp_path: Path) -> None
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_what_is_not_http_is_not_in_the_log(ui: UiServer) -> None:
-    for sent in (
-        b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 10_000 + b"\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00",
-    ):
-        with socket.create_connection(ui.address, timeout=60) as connection:
-            connection.sendall(sent)
-            assert b" 400 " in connection.recv(65536)
-    assert ui.log == ""
-
-
+@pytest.mark.quick
 def test_own_hosts() -> None:
-    assert "[::1]:80" in OwnHosts("::1", 80)
-    assert "[::1]" in OwnHosts("::1", 80)
-    assert "mine.example:8765" in OwnHosts("mine.example", 8765)
-    everywhere = OwnHosts("0.0.0.0", 8765)
-    assert "192.0.2.7:8765" in everywhere
-    assert "[2001:db8::1]:8765" in everywhere
-    assert "evil.example:8765" not in everywhere
-    assert "192.0.2.7:8765" not in OwnHosts("127.0.0.1", 8765)
+    token = "t" * 43
+    assert Access(token, "::1", 8765).is_own_host("[::1]:8765")
+    assert Access(token, "mine.example", 8765).is_own_host("mine.example:8765")
+    everywhere = Access(token, "0.0.0.0", 8765)
+    assert everywhere.is_own_host("192.0.2.7:8765")
+    assert everywhere.is_own_host("[2001:db8::1]:8765")
+    assert not everywhere.is_own_host("evil.example:8765")
+    assert not Access(token, "127.0.0.1", 8765).is_own_host("192.0.2.7:8765")

@@ -243,7 +243,7 @@ def test_the_list_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Mon
     store.add(runs[:2])
     store.save(runs[:2], {"summary": {}}, b"report")
     store.add(runs[2:4])
-    assert store.total() == 3  # the oldest that is over is forgotten
+    # The oldest that is over is forgotten.
     assert [store.get(run.id) is not None for run in runs[:4]] == [False, True, True, True]
     assert store.report(runs[1].id) == b"report"
     assert [run.number for run in store.closed(0, 9)] == [2]

@@ -11,17 +11,15 @@ import logging
 import os
 import re
 from dataclasses import dataclass
-from hashlib import blake2b
 from io import SEEK_END
-from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
 
 from tplspider.web.page import Page, WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+    from pathlib import Path
     from typing import IO
 
 logger = logging.getLogger(__name__)
@@ -29,11 +27,6 @@ logger = logging.getLogger(__name__)
 MANIFEST = "manifest.json"
 _NEW = ".tplspider-{}"  # a file before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
-_UNSAFE = re.compile(r"[^\w.,;=@+()-]|^\.|^-|^$", re.ASCII)
-_LONGEST_NAME = 100
-_MOST_FOLDERS, _LONGEST_PATH = 20, 1000
-_HASHED = re.compile(r"[\w.,;=@+()-]{0,100}~[0-9a-f]{8}", re.ASCII)
-_HEAD = ("url", "title")
 _SEARCH_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -59,7 +52,7 @@ class KeptPage:
 class KeptPages:
     """The bodies of pages, in one temporary file without a name.
 
-    The system takes it away when it is closed, whatever way the process ends.
+    The system removes it when the process ends.
     """
 
     def __init__(self) -> None:
@@ -161,46 +154,3 @@ def _pages_in(path: Path) -> set[str] | None:
         return names if all(map(_PAGE.fullmatch, names)) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-
-
-def write_page(folder: Path, row: Mapping[str, Any]) -> None:
-    """Write the Markdown of a page to a file that is named by its address. Raises OSError."""
-    file = folder / page_path(row["url"])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    head = "".join(f"{name}: {json.dumps(row[name], ensure_ascii=False)}\n" for name in _HEAD)
-    text = f"---\n{head}---\n\n{row['main_markdown']}\n"
-    try:
-        opened = file.open("x", encoding="utf-8")
-    except FileExistsError:  # another page at that address, or at one that differs in case alone
-        more = _hash(row["path"] + str(row.get("offset", "")))
-        opened = file.with_name(f"{file.stem}~{more}.md").open("x", encoding="utf-8")
-    with opened:
-        opened.write(text)
-
-
-def page_path(url: str) -> Path:
-    """The name of a file for the page at an address, safe on any file system.
-
-    >>> str(page_path("https://example.org:8080/a/b.html")), str(page_path("http://a.org/x/"))
-    ('example.org+8080/a/b.html.md', 'a.org/x/index.md')
-    """
-    parts = urlsplit(url)
-    *folders, name = unquote(parts.path).removeprefix("/").split("/")
-    if parts.query or name == "index":
-        name = _safe(f"{name}?{parts.query}")
-    names = [parts.netloc.replace(":", "+"), *folders, name or "index"]
-    *folders, name = map(_safe, names)
-    path = Path(*(f"{each}~" if each.endswith(".md") else each for each in folders), f"{name}.md")
-    # Systems have limits, and crawler traps have none.
-    is_long = len(folders) > _MOST_FOLDERS or len(os.fsencode(path)) > _LONGEST_PATH
-    return Path(folders[0], f"~{_hash(url)}.md") if is_long else path
-
-
-def _safe(name: str) -> str:
-    """A name without what may steer a file system; one that is changed has a hash of it."""
-    safe = _UNSAFE.sub("_", name)[:_LONGEST_NAME]
-    return name if safe == name or _HASHED.fullmatch(name) else f"{safe}~{_hash(name)}"
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

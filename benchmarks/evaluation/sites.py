@@ -15,7 +15,7 @@ from w3lib.url import safe_url_string
 
 from benchmarks.evaluation.labels import Labels, labels_of, read_labels, without_labels
 from tplspider.sources.base import load_once, load_page
-from tplspider.sources.folder import FolderSite, is_folder
+from tplspider.sources.folder import FolderSite
 from tplspider.web.html import find_all, parse_html
 from tplspider.web.page import NoPage, Redirect, WebPage, page_fault, redirect_to, status_reason
 
@@ -55,7 +55,7 @@ class LabelledSite:
 
     def key_page(self) -> WebPage:
         """The key page, without its labels."""
-        if not is_folder(self.folder):
+        if not self.folder.is_dir():
             raise LabelError("there is no such folder")
         if not self.key_url:
             raise LabelError("none of its pages carries labels")
@@ -172,7 +172,7 @@ class UnlabelledSite:
 
     def key_page(self, path: str) -> WebPage:
         """The key page at an address inside the site."""
-        if not is_folder(self.pages.folder):
+        if not self.pages.folder.is_dir():
             raise LabelError("there is no such folder")
         page = load_page(self.pages, self.address(path))
         if isinstance(page, NoPage):

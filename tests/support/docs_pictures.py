@@ -91,8 +91,8 @@ def popup_picture(name: Path) -> Iterator[Path]:
             popup.connect(ui)
             popup.page.get_by_label("Order of links").select_option("paper")
             popup.page.locator("#start").click()
-            for place, words in (("headline", "2 of 3 pages"), ("text", "Nobody")):
-                popup.wait_for(place, words)
+            for element, words in (("headline", "2 of 3 pages"), ("text", "Nobody")):
+                popup.wait_for(element, words)
                 popup.page.evaluate(_RENAME, [site.url, f"https://{HOST}"])
                 shots.append(Image.open(io.BytesIO(popup.page.locator("body").screenshot())))
                 site.gate.set()

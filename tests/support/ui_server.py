@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from tests.support.other_project import Project
     from tplspider.demo.server import Handler
 
 
@@ -69,13 +68,11 @@ class UiServer:
         folder: Path,
         *options: str,
         settings: dict[str, str] | None = None,
-        project: Project | None = None,
         limit: int | None = None,
     ) -> None:
         self.folder = folder
-        given = {**SETTINGS, **(settings or {})} if project is None else settings or {}
+        given = {**SETTINGS, **(settings or {})}
         given.pop("LOG_LEVEL", None)  # the command has one of its own
-        path = {"PYTHONPATH": project.path} if project else {}
         # Its own port at the first start, and from then on the one that is kept.
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
@@ -84,8 +81,8 @@ class UiServer:
         self.process = subprocess.Popen(
             [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
             + [f"-s{name}={value}" for name, value in given.items()],
-            cwd=project.folder if project else PROJECT,
-            env={**os.environ, "PYTHONWARNINGS": "default", **path},
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONWARNINGS": "default"},
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
@@ -109,12 +106,6 @@ class UiServer:
     @property
     def log(self) -> str:
         return Path(self._log.name).read_text()
-
-    @property
-    def workers(self) -> list[int]:
-        """The processes that it has started."""
-        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        return [int(pid) for pid in Path(children).read_text().split()]
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
         """A request with the token."""
@@ -153,17 +144,11 @@ class GatedSite(SiteServer):
         super().__init__()
         self.gate = threading.Event()
         self.slow: set[str] = set()
-        self.times: list[float] = []
 
     def respond(self, request: Handler) -> None:
-        if request.path != "/robots.txt":
-            self.times.append(time.monotonic())
         if request.path in self.slow:
             self.gate.wait(60)
         super().respond(request)
-
-    def wait_for(self, path: str) -> None:
-        wait_until(lambda: path in self.log)
 
 
 class Thief(SiteServer):

@@ -1,4 +1,4 @@
-"""``scrapy archive``: a crawl of a list whose pages come from WARC files, not from a network."""
+"""``scrapy archive``: a crawl of a list whose pages come from WARC files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")
-# The others do nothing for pages that are there already, and cost a third of the time.
+# The others do nothing for archived pages, and cost a third of the time.
 _NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
     *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
@@ -101,37 +101,28 @@ class Command(BaseRunSpiderCommand):
 
 
 def archive_files(names: Collection[str]) -> list[Path]:
-    """The files that are given, each once; of a folder, the WARC files in it.
+    """The files that are given; of a folder, the WARC files in it.
 
-    Raises ValueError if one cannot be read.
+    Raises ValueError if one cannot be opened.
     """
-    if unknown := [name for name in names if name.startswith("-")]:
-        raise ValueError(f"unknown option {unknown[0]!r}")
-    if not names:
-        raise ValueError("give one or more WARC files")
-    found: dict[Path, Path] = {}
-    for name in names:
-        path = Path(name)
-        if "://" in name and not path.exists():
-            raise ValueError(f"{name!r}: expected WARC files; give key pages with -i FILE")
+    found: list[Path] = []
+    for path in map(Path, names):
         try:
             is_folder = path.is_dir()
             files = sorted(path.iterdir()) if is_folder else [path]
             files = [f for f in files if not is_folder or f.name.lower().endswith(ENDINGS)]
-            if not files:
-                raise ValueError(f"{name!r}: there is no WARC file in this folder")
             for file in files:
-                if not file.is_file():
-                    raise ValueError(f"{str(file)!r}: there is no such plain file")
                 file.open("rb").close()
-                found[file.resolve()] = file
         except OSError as error:
-            raise ValueError(f"{error.filename!r}: cannot be read ({error.strerror})") from None
-    return list(found.values())
+            raise ValueError(f"{error.filename!r}: {error.strerror}") from None
+        found += files
+    if not found:
+        raise ValueError("give one or more WARC files")
+    return found
 
 
 def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
-    """The archive of some files, with what is wrong with them logged; how many are of no use."""
+    """Open the archive and log the faults of its files; also returns how many have no page."""
     try:
         from tplspider.sources.archive import open_archive
     except ImportError as error:

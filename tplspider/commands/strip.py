@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.commands import BaseRunSpiderCommand
@@ -23,11 +22,7 @@ class Command(BaseRunSpiderCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument_group(title="Strip").add_argument
-        add(
-            "--markdown",
-            action="store_true",
-            help="add the column main_markdown; with -O FOLDER/, write a file .md for each page",
-        )
+        add("--markdown", action="store_true", help="add the column main_markdown")
         add("--html", action="store_true", help="add the column main_html")
         add("--base-url", metavar="URL", help="the address of a folder, if nothing tells it")
         add("--pool", metavar="DIR", help="use the pools of pages in this folder, and keep them")
@@ -37,9 +32,6 @@ class Command(BaseRunSpiderCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import answer_by_command
 
-        outputs = opts.overwrite_output or []
-        opts.pages = next((name for name in outputs if opts.markdown and _is_folder(name)), None)
-        opts.overwrite_output = [name for name in outputs if name != opts.pages]
         assert self.settings is not None
         answer_by_command(self.settings)
         super().process_options(args, opts)
@@ -54,7 +46,7 @@ class Command(BaseRunSpiderCommand):
         guard_log()
         if unknown := [arg for arg in args if arg.startswith("-")]:
             refuse("strip", f"unknown option {unknown[0]!r}", self.settings)
-        names = ("markdown", "html", "base_url", "pool", "index", "workers", "pages")
+        names = ("markdown", "html", "base_url", "pool", "index", "workers")
         given = {name: value for name in names if (value := getattr(opts, name))}
         arguments = {**opts.spargs, **given, "_sources": args}
         check(TemplateStripSpider, "strip", arguments, self.settings)
@@ -62,7 +54,3 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.crawl(crawler, **arguments)
         self.crawler_process.start()
         self.exitcode = exit_status(crawler)
-
-
-def _is_folder(name: str) -> bool:
-    return name.endswith("/") or Path(name).is_dir()

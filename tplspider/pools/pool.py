@@ -1,7 +1,7 @@
-"""The pool of a site: a few of its pages, drawn so that the order of their arrival plays no part.
+"""The pool of a site: a sample of its pages that does not depend on the order of their arrival.
 
 The sample key of a page is a hash of its address, and the pages with the lowest keys stay: a sample
-of the site that is the same in whatever order it is crawled. Near copies of pages that are there,
+of the site that is the same in any order of the crawl. Near copies of pages that are there,
 such as a login wall at many addresses, stay only where nothing else needs the room.
 """
 
@@ -287,8 +287,8 @@ class Signs:
 def signs_of(page: FlatPage, lines: Iterable[Line], identity: str) -> Signs:
     """The signs of a page, given its lines.
 
-    Links are taken as they are flattened, those to other sites among them: measured, they tell as
-    much as the identities of getLinks, and they are there already. A page does not link to itself,
+    Links are taken as they are flattened, those to other sites among them: measured, they are
+    as good as the identities of getLinks, and need no further work. A page does not link to itself,
     but what leads to the one may well stand on the other.
     """
     targets = {
@@ -378,6 +378,6 @@ class PoolSigns:
 
 
 def companions(key: ComparedPage, pool: Iterable[PooledPage]) -> list[PooledPage]:
-    """The pages of a pool, the nearest to a page first, for one who compares but a few pages."""
+    """The pages of a pool, the nearest to a page first; for a few pages."""
     known = {page: read_signs(page) for page in pool}
     return nearest(read_signs(key), known) if known else []

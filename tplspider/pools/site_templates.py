@@ -237,7 +237,7 @@ class SiteTemplates(Generic[Token]):
     are held back until its pool is ready; pages of one site are given out in the order in which
     they were added, each exactly once. ``flush`` gives out the rest, and saves the pools.
 
-    The pool is the same in whatever order pages come (see
+    The pool is the same in any order of pages (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
     site were added before it was given out, and on nothing else: not on time, nor on other sites,
     as long as there is room for the pages that are held back.
@@ -324,7 +324,7 @@ class SiteTemplates(Generic[Token]):
     def add(self, url: str, html: str, token: Any = None) -> list[StrippedPage[Any]]:
         """Add a page; the pages that are given out by that, the oldest of each site first.
 
-        *url* is where redirects ended. The *token*, whatever it is, comes back with the page.
+        *url* is where redirects ended. The *token*, any object, comes back with the page.
         """
         page = PooledPage.of(url, html)
         return [self._stripped(each) for each in self._pools.add(page, (page, token))]
@@ -354,7 +354,7 @@ class SiteTemplates(Generic[Token]):
             logger.warning("%s is not read, its texts are empty: %s", page.url, error)
         except TimeoutError as error:
             logger.warning("No template for %s: %s", storable(page.url), error)
-            # All visible text, which is quick to be had.
+            # All visible text, which takes little time.
             text = "\n".join(filter(None, map(fold, visible_texts(parse_html(page.html)))))
             return PageTemplate(page.url, [], "", "", text, [], 0.0, main_text=text)
         except ValueError as error:  # of an address that cannot be parsed

@@ -95,7 +95,7 @@ class PoolFile:
             yield page
 
     def write(self, site: str, pages: Iterable[PooledPage]) -> None:
-        """Have these pages of a site and no others; what is there already is not written again."""
+        """Replace the pages of a site; those that have not changed are not written again."""
         name = _bytes(site)
         query = "SELECT place, digest, taken, words IS NULL, signs IS NULL FROM pages WHERE site=?"
         known = {*self.run(query, name)}
@@ -202,7 +202,7 @@ def _is_whole(page: PooledPage) -> bool:
 
 @dataclass(slots=True)
 class SitePool:
-    """The pool of a site, and what is known of it beside."""
+    """The pool of a site, with counts."""
 
     pool: Pool
     seen: int = 0  # pages of the site
@@ -230,7 +230,7 @@ class PoolCache:
         return len(self._sites)
 
     def add(self, site: str, page: PooledPage) -> SitePool:
-        """Add a page of a site; what is known of the site by then."""
+        """Add a page of a site; returns its pool."""
         known = self._known(site)
         if known is None:
             known = SitePool(Pool(self._store.load(site) if self._store else (), most=self.most))

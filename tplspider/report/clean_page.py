@@ -38,7 +38,7 @@ _RENAMED = {
     **dict.fromkeys(("legend", "option", "optgroup", "frameset", "html", "body"), "div"),
     **dict.fromkeys(("listing", "plaintext", "textarea", "xmp"), "pre"),
 }
-# HTML begins them anew in each block in which they are open, once for each set of attributes: with
+# HTML opens them again in each block in which they are open, once for each set of attributes: with
 # attributes, a few kilobytes would become gigabytes.
 _FORMATTING = set("a b big code em font i nobr s small strike strong tt u".split())
 _ATTRIBUTES = {
@@ -69,7 +69,7 @@ def clean_page(html: str, url: str, most: int = MOST, not_template: Iterable[str
 
 
 def clean_again(key_html: str) -> str:
-    """A page that should be clean already: it may come from a file of anybody's."""
+    """Clean a page that should be clean already: it may come from a file of unknown origin."""
     return _cut(key_html, MOST + 1_000, "")
 
 

@@ -105,7 +105,7 @@ class Counts(NamedTuple):
     by_pool: int = 0  # pages that were compared with saved ones, without a search
 
 
-_REASONS = 12  # why there is no answer, told above the index
+_REASONS = 12  # why there is no answer, listed above the index
 _COMPARED = 50  # pages of a pool that are named
 _MOST_TEXT = 200_000  # characters of the main text
 

@@ -245,7 +245,7 @@ def answer_words(summary: CandidateSearch) -> AnswerWords:
 
 
 def by_pool(summary: CandidateSearch) -> bool:
-    """Whether a saved pool has told what a search was to find out."""
+    """Whether the template comes from a saved pool, without a search."""
     return summary.key_outcome == "ok" and summary.reason == POOL
 
 
@@ -296,7 +296,7 @@ def _sure(summary: CandidateSearch) -> str:
     if summary.similarity is None:
         return ""
     which = "there is one page only, which" if summary.cs_size == 1 else "the least similar of them"
-    share = float(f"{summary.similarity:.2f}")  # as it is told elsewhere
+    share = float(f"{summary.similarity:.2f}")  # as it is shown elsewhere
     return f"{_degree(summary)}: {which} has {share:.0%} of the key page's structure"
 
 

@@ -1,7 +1,7 @@
 """WARC files as a source of pages, by address and by site, with an index in a file of SQLite's.
 
-Addresses are in the index as hashes of their identities: who reads a record checks its address.
-The hash is the sample key of the page, too.
+The index has hashes of the identities of addresses, so the address of a record is checked when it
+is read. The hash is also the sample key of the page.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
 _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
-_BATCH = 1000  # rows that are put in at a time
+_BATCH = 1000  # rows that are inserted at a time
 _MOST_CHECKED = 256_000_000  # bytes of an index: a larger one is not read to look for damage
 _FAR = 1 << 20  # bytes that are unpacked anew for each record
 
@@ -156,7 +156,7 @@ def open_archive(
 def _not_known(
     paths: Iterable[Path], known: dict[Path, IndexedFile]
 ) -> tuple[list[Path], list[OSError]]:
-    """The files that an index does not know as they are; and those that are not there."""
+    """The files that are new or have changed; and the errors of those that are missing."""
     wanted, failed = list[Path](), list[OSError]()
     for path in paths:
         try:
@@ -172,7 +172,7 @@ def _not_known(
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time replaces an index: what the others know would be lost."""
+    """Let one process at a time replace an index, so that no file of another is lost."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -257,7 +257,10 @@ def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connect
 
 
 def _update(where: Path, paths: Sequence[Path], known: dict[Path, IndexedFile]) -> list[OSError]:
-    """Replace an index by one that knows these files as they are; what cannot be read."""
+    """Replace an index by one that knows these files as they are.
+
+    Returns the errors of files that cannot be read.
+    """
     failed: list[OSError] = []
     with _new_index(where, where if known else None) as connection:
         connection.execute("BEGIN")
@@ -271,7 +274,7 @@ def _update(where: Path, paths: Sequence[Path], known: dict[Path, IndexedFile]) 
 
 
 def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
-    """Put in what a file holds, in place of what was known of it.
+    """Replace the rows of a file.
 
     A file that cannot be read to its end is not in the index at all.
     """

@@ -1,4 +1,4 @@
-"""Where pages come from that are not crawled, and the one loop that searches among them."""
+"""Sources of pages that are not crawled, and the loop that searches them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SiteSource(Protocol):
 
 
 class MemorySite:
-    """Pages that are there already, known by their addresses, without fragments."""
+    """Pages in memory, by their addresses without fragments."""
 
     def __init__(self, answers: Iterable[WebPage] = ()) -> None:
         self.answers: dict[str, WebPage | Redirect | NoPage] = {page.url: page for page in answers}
@@ -92,7 +92,7 @@ def load_page(source: SiteSource, url: str, max_redirects: int = MAX_REDIRECTS) 
 
 
 def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:
-    """What is at an address: if it redirects, in whatever way, where it leads."""
+    """What is at an address; where it leads, if it redirects by status, header or markup."""
     answer = source.load(url)
     if not isinstance(answer, WebPage | Redirect | NoPage):
         kind = type(answer).__name__

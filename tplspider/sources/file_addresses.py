@@ -1,7 +1,7 @@
 """The addresses of saved pages, by where the files are: mirrors name folders by hosts.
 
-Nothing tells whether it was http or https: https is taken for hosts of the public DNS, and http
-where a port is named and for all others.
+Mirrors do not keep the scheme: it is https for hosts of the public DNS without a port, and http for
+all others.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NOT_AN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class FileAddresses:
-    """Tells the addresses of files by their paths in a folder.
+    """The addresses of files, by their paths in a folder.
 
     A first folder that is named by a host is one (before it may be one named ``http`` or
     ``https``); else paths are behind *base_url*, or behind the name of the folder itself, as if
@@ -109,7 +109,7 @@ def origin_of(name: bytes, scheme: str = "") -> str:
 
 
 def assumed_scheme(url: str) -> str:
-    """An address whose scheme nobody has given, with that which is taken for it here.
+    """An address that was given without a scheme, with the scheme that mirrors imply.
 
     >>> assumed_scheme("https://127.0.0.1:8102/a"), assumed_scheme("https://example.org/a")
     ('http://127.0.0.1:8102/a', 'https://example.org/a')

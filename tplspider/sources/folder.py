@@ -35,14 +35,6 @@ def find_file(folder: Traversable, path: str) -> Traversable | None:
         return None
 
 
-def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; a name that is too long is not an error."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 class FolderSite:
     """The website whose document root is a folder; its host is the folder's name.
 
@@ -85,7 +77,7 @@ class FolderSite:
 
         Raises NotADirectoryError where there is no such folder.
         """
-        if not self._loaded and not is_folder(self.folder):
+        if not self._loaded and not self.folder.is_dir():
             raise NotADirectoryError(ENOTDIR, "there is no such folder", str(self.folder))
         if url not in self._loaded:
             try:

@@ -1,7 +1,7 @@
 """The records of WARC files: gzip, zstd and plain, also mixed, damaged and cut.
 
-FastWARC reads as long as a file is in order. The rest is read one by one, with a search for the
-next record behind what cannot be read.
+FastWARC reads a file as long as it is in order. From the first fault on, records are read one by
+one, with a search for the next record behind what cannot be read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _BLANK = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?!\S)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]{0,4096})?\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
-_REASON = re.compile(r"[a-z0-9-]{1,40}")  # as those of a crawl: anybody may have written it
+_REASON = re.compile(r"[a-z0-9-]{1,40}")  # as those of a crawl; the record may be forged
 _NO_DIGIT = re.compile("[^0-9]+")
 _UNPACKING = (zlib.error, ZstdError, EOFError)
 
@@ -204,7 +204,7 @@ def read_at(file: BinaryIO, offset: int, inner: int = 0, most: int = LARGEST) ->
 
 def unpacked_at(file: BinaryIO, offset: int) -> BinaryIO:
     """A temporary file with what is packed together at an offset, as far as it can be unpacked."""
-    packed, found = _Packed(file, offset), TemporaryFile()  # noqa: SIM115 - who asked closes it
+    packed, found = _Packed(file, offset), TemporaryFile()  # noqa: SIM115 - the caller closes it
     while content := packed.peek(_SEARCHED):
         found.write(content)
         packed.skip(len(content))
@@ -276,9 +276,9 @@ def _headers(head: bytes) -> dict[str, str]:
 
 
 def _checked_size(packed: _Packed, length: int, most: int) -> tuple[int, str]:
-    """The true length of a content that is said to have *length* bytes, and what is wrong.
+    """The true length of a content whose header says *length*, and what is wrong with it.
 
-    It is -1 for content that is not all there.
+    It is -1 if the content is incomplete.
     """
     if packed.is_plain:
         end = packed.end + length
@@ -346,7 +346,7 @@ def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
 class _QuickReader:
     """Reads a file with FastWARC, as long as it is in order.
 
-    FastWARC does not tell a damaged record from a good one: a record counts when another follows.
+    FastWARC does not detect a damaged record: a record counts when another follows.
     *place* is that of the last one that was given, if any was.
     """
 
@@ -481,9 +481,9 @@ def _kind_of(record: Record) -> int | None:
 
 
 def kind_of_status(status: int, mime: str, *, has_target: bool) -> int:
-    """The kind of an answer with that status and type; *has_target* tells of a Location."""
+    """The kind of an answer with that status and type; *has_target*: it has a Location."""
     if 200 <= status < 300 and status not in (204, 205, 206):
-        # Those who do not know the type write something like "unk".
+        # Some writers put "unk" for a type that they do not know.
         return PAGE if "/" not in mime or "html" in mime.lower() else OTHER
     return REDIRECT if status in REDIRECTS and has_target else OTHER
 
@@ -553,7 +553,7 @@ def _page(
         body = joined_chunks(body)
     names = [name for part in coding.split(",") if (name := part.strip().lower())]
     for name in reversed(names):
-        if name not in _CODINGS:  # as in a crawl, nobody knows what it is
+        if name not in _CODINGS:  # unknown, as in a crawl
             headers["content-encoding"] = coding
             break
         if found := _CODINGS[name](body, most):

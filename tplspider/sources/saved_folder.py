@@ -64,7 +64,7 @@ class SavedFile:
         return self.folder.path / os.fsdecode(self.path)
 
     def read(self) -> WebPage | NoPage:
-        """The file as a page, whatever it is; or why it cannot be read."""
+        """The file as a page, HTML or not; or why it cannot be read."""
         return self.folder.read(self)
 
 
@@ -104,8 +104,8 @@ class SavedFolder:
     def read(self, file: SavedFile) -> WebPage | NoPage:
         """What a file holds, as a page.
 
-        Nobody has kept the headers: its type goes by its name and its first bytes, and its
-        encoding, unless that is given, by what it says of itself.
+        Its headers are lost: its type is guessed from its name and its first bytes, and its
+        encoding, unless a manifest has it, is the one that it declares.
         """
         if file.fault:
             return NoPage(file.fault)
@@ -155,7 +155,7 @@ class SavedFolder:
         return SavedFile(site, path, url, place_of(name) - (1 << 63), encoding, fault, self)
 
     def _note(self, inside: bytes) -> None:
-        """Note what a manifest says of the files beside it; anybody may have written it."""
+        """Note what a manifest says of the files beside it; it may be forged."""
         try:
             rows = json.loads(self._start_of(inside + _MANIFEST, _LARGEST_MANIFEST))
         except (OSError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The spider that loads nothing: it strips the pages of a folder, or of WARC files."""
+"""The spider that strips the pages of a folder, or of WARC files. It requests nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
 from tplspider.profiles import apply_profile
-from tplspider.saved_pages import write_page
 from tplspider.search.answer import counted
 from tplspider.sources.file_addresses import assumed_scheme
 from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
@@ -66,12 +65,6 @@ _POOLS = 4  # of the sites met last: files come in the order of their paths
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-def _output_folder(value: object) -> str:
-    if (folder := Path(str(value))).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is not empty: expected a new folder")
-    return str(value)
-
-
 def _base_url(value: object) -> str:
     given = str(value)
     url = key_address(given) if given else ""
@@ -92,7 +85,6 @@ class StripArguments:
     workers: int = option(0, whole_number(1), "processes (default: one for each core)")
     markdown: bool = option(0, boolean, "whether rows have main_markdown")
     html: bool = option(0, boolean, "whether rows have main_html")
-    pages: str = option("", _output_folder, "a folder for a file of Markdown for each page")
     paths: tuple[Path, ...] = ()
 
     @classmethod
@@ -131,8 +123,7 @@ class StripArguments:
 
     def columns(self) -> list[str]:
         """The columns of rows."""
-        has_markdown = self.markdown or bool(self.pages)
-        more = {"main_markdown": has_markdown, "main_html": self.html, "offset": self.are_archives}
+        more = {"main_markdown": self.markdown, "main_html": self.html, "offset": self.are_archives}
         return [*COLUMNS, *(name for name, is_wanted in more.items() if is_wanted)]
 
 
@@ -162,7 +153,7 @@ def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str
 
 @dataclass(slots=True)
 class _Row:
-    """What is known of a row on its way; a task makes the template of its page."""
+    """A row in progress; its task strips the page."""
 
     stored: Any
     url: str
@@ -251,9 +242,9 @@ class TemplateStripSpider(Spider):
         apply_profile(settings)
         Config.of(settings)
         arguments = StripArguments.of(given)
-        if not plan_feeds(settings, arguments.columns()) and not arguments.pages:
-            raise ValueError("give -O FILE for the rows, or -O FOLDER/ with --markdown")
-        if arguments.markdown or arguments.pages:
+        if not plan_feeds(settings, arguments.columns()):
+            raise ValueError("give -O FILE for the rows")
+        if arguments.markdown:
             from tplspider.template.markdown import check_markdown  # imported lazily: optional
 
             check_markdown()
@@ -375,19 +366,12 @@ class TemplateStripSpider(Spider):
             item[name] = storable(value) if isinstance(value, str) else value
         if is_archived:
             item["offset"] = stored.offset
-        if found and self.arguments.pages:
-            try:
-                write_page(Path(self.arguments.pages), item)
-            except OSError as error:
-                logger.error("The page %s cannot be written: %s", row.url, error.strerror)  # noqa: TRY400
-                count_lost(self.crawler)
-                raise CloseSpider("output_lost") from None
         return item
 
     def _outputs(self) -> list[Path]:
-        """What has no row, should it be in the folder: all that is written meanwhile."""
+        """Files that this run writes: they have no rows if they are in the folder."""
         paths = [path for feed in self.feeds if (path := local_path(feed))]
-        return paths + [Path(name) for name in (self.arguments.pool, self.arguments.pages) if name]
+        return [*paths, Path(self.arguments.pool)] if self.arguments.pool else paths
 
     def spider_opened(self) -> None:
         before_closing(self.crawler, self._let_items_out)

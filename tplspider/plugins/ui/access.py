@@ -11,7 +11,6 @@ from hmac import new as new_hmac
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import socket
@@ -24,11 +23,10 @@ MOST_CONNECTIONS = 128  # well below the number of files that a process may open
 PATIENCE = 10.0  # seconds that a connection has to send a request with the token
 NONCE = re.compile(r"[0-9a-f]{32,128}")
 _MOST = 100  # codes and sessions
-_LONGEST_PATH = 20_000
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")  # without backslashes
 _EXTENSIONS = ("chrome-extension://", "moz-extension://")
 _READING = ("GET", "HEAD")
-_OPEN = ("/enter", "/static/", "/api/hello")  # they tell nothing
+_OPEN = ("/enter", "/static/", "/api/hello")  # no secrets in them
 SIGN_IN = (
     "not signed in: scrapy ui --open signs a browser in (with the --dir that the server has),"
     " and programs send the header Authorization: Bearer TOKEN"
@@ -73,7 +71,9 @@ class Access:
     ) -> None:
         self.cookie = f"tplspider_{port}"  # cookies of a host are sent to all of its ports
         self._token, self._port, self._clock = token, port, clock
-        self._hosts = OwnHosts(host, port)
+        self._names = {"127.0.0.1", "localhost", "::1", host.lower()}
+        address = address_of(host)
+        self._has_any_address = bool(address and address.is_unspecified)
         self._start = token_hex(16)
         self._secrets = [each.encode() for each in (token, key_of(token, port, self._start))]
         self._codes: dict[str, tuple[str, float]] = {}  # where they lead, and until when
@@ -88,7 +88,7 @@ class Access:
 
     def make_code(self, path: str) -> str:
         """A code that leads a browser to *path*, once. ValueError for a path that is not ours."""
-        if not _OWN_PATH.fullmatch(path) or len(path) > _LONGEST_PATH:
+        if not _OWN_PATH.fullmatch(path):
             raise ValueError("to: expected a path of this server, /searches/... for instance")
         while len(self._codes) >= _MOST:
             del self._codes[next(iter(self._codes))]
@@ -113,17 +113,13 @@ class Access:
         return request.cookies.get(self.cookie, "") in self._sessions
 
     def check(self, request: web.Request) -> bool:
-        """Raise RefusedError if a request may not be answered; tells whether it is the owner's."""
+        """Whether a request is the owner's. Raises RefusedError if it may not be answered."""
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
-        if host not in self._hosts:  # a site may have its name lead to 127.0.0.1
+        if not self.is_own_host(host):  # a site may have its name lead to 127.0.0.1
             raise RefusedError(403, "this server does not go by that name (Host)")
         is_own = origin == f"http://{host}"
-        if origin is not None and not is_own and not is_extension(origin):
+        if origin is not None and not is_own and not origin.startswith(_EXTENSIONS):
             raise RefusedError(403, "other pages may not use this server (Origin)")
-        if request.method == "OPTIONS":
-            if origin is None or is_own:
-                raise RefusedError(405, "OPTIONS is for extensions of browsers")
-            return False
         authorization = request.headers.get("Authorization", "")
         has_session = not authorization and (origin is None or is_own) and self.has_session(request)
         if request.path.startswith(_OPEN) and request.method in _READING:
@@ -145,42 +141,22 @@ class Access:
             raise RefusedError(403, "other pages may not use this server (Sec-Fetch-Site)")
         return True
 
+    def is_own_host(self, header: str) -> bool:
+        """Whether a value of the header Host means this server.
+
+        A server on all addresses goes by any address, but not by any name: the owners of names can
+        have them lead here (DNS rebinding).
+        """
+        name, _, port = header.lower().rpartition(":")
+        name = name.removeprefix("[").removesuffix("]")
+        is_known = name in self._names or (self._has_any_address and address_of(name) is not None)
+        return is_known and port == str(self._port)
+
     def _has_secret(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")
         value = given.strip().encode("utf-8", "replace")
         found = [compare_digest(value, each) for each in self._secrets]
         return any(found) and scheme.lower() == "bearer"
-
-
-def is_extension(origin: str) -> bool:
-    """Whether an Origin is that of an extension of a browser."""
-    return origin.startswith(_EXTENSIONS)
-
-
-class OwnHosts:
-    """The values of the header Host that mean this server.
-
-    A server on all addresses goes by any address, but not by any name: names can be made to lead
-    here by those who own them (DNS rebinding).
-    """
-
-    def __init__(self, host: str, port: int) -> None:
-        self._port = port
-        self._names = {"127.0.0.1", "localhost", host.lower()}
-        address = address_of(host)
-        self._any_address = bool(address and address.is_unspecified)
-        if address and address.version == 6 and (address.is_loopback or address.is_unspecified):
-            self._names.add("::1")
-
-    def __contains__(self, header: str) -> bool:
-        try:
-            parts = urlsplit(f"//{header}")
-            name, port = parts.hostname or "", parts.port or 80
-        except ValueError:
-            return False
-        if header != parts.netloc or parts.username is not None or port != self._port:
-            return False
-        return name in self._names or (self._any_address and address_of(name) is not None)
 
 
 def address_of(host: str) -> IPv4Address | IPv6Address | None:

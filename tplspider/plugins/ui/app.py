@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from html import escape
 from importlib.resources import files
 from tempfile import TemporaryFile
@@ -18,7 +18,7 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 
 from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.plugins.ui.access import RefusedError, is_extension
+from tplspider.plugins.ui.access import RefusedError
 from tplspider.plugins.ui.searches import ended, read_lines
 from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
@@ -44,12 +44,11 @@ _KINDS: dict[str, type] = {
     "summary": CandidateSearch,
     "texts": PageTemplate,
 }
-_EXPORTERS: dict[str, Any] = {
-    "jl": JsonLinesItemExporter,
-    "json": JsonItemExporter,
-    "csv": FeedCsvExporter,
+_FORMATS: dict[str, tuple[Any, str]] = {
+    "jl": (JsonLinesItemExporter, "application/jsonlines"),
+    "json": (JsonItemExporter, "application/json"),
+    "csv": (FeedCsvExporter, "text/csv"),
 }
-_TYPES = {"jl": "application/jsonlines", "json": "application/json", "csv": "text/csv"}
 _STATIC = {"ui.css": "text/css", "icon.svg": "image/svg+xml"}
 _STATIC |= dict.fromkeys(("home.js", "search.js", "shown.js"), "text/javascript")
 _HEADINGS = {401: "Your browser is not signed in", 403: "Refused", 404: "Nothing is here"}
@@ -87,8 +86,6 @@ def _guard(access: Access, connections: Connections) -> Any:
         try:
             if is_owner := access.check(request):
                 connections.trust(request.transport)
-            if request.method == "OPTIONS":
-                return _preflight(request)
             response = await handler(request)
         except web.HTTPException as error:
             words = {404: "there is no such page", 405: "not in this way", 413: "too much at once"}
@@ -107,23 +104,9 @@ def _guard(access: Access, connections: Connections) -> Any:
     return guard
 
 
-def _preflight(request: web.Request) -> web.Response:
-    allowed = {
-        "Access-Control-Allow-Methods": "GET, POST",
-        "Access-Control-Allow-Headers": "Authorization, Content-Type",
-        "Access-Control-Max-Age": "600",
-    }
-    if request.headers.get("Access-Control-Request-Private-Network"):
-        allowed["Access-Control-Allow-Private-Network"] = "true"
-    return web.Response(status=204, headers=allowed)
-
-
-async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    if is_extension(origin := request.headers.get("Origin", "")):
-        response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Vary"] = "Origin"
 
 
 def _refusal(request: web.Request, status: int, why: str) -> web.StreamResponse:
@@ -141,6 +124,10 @@ def _file(name: str) -> str:
     return (files("tplspider.plugins.ui") / "pages" / name).read_text("utf-8")
 
 
+async def _page(name: str, _: web.Request) -> web.Response:
+    return web.Response(text=_file(name), content_type="text/html")
+
+
 class App:
     """The handlers. The pages are the same for everybody: their scripts ask for the rest."""
 
@@ -149,11 +136,11 @@ class App:
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.get("/", self.home),
+            web.get("/", partial(_page, "home.html")),
             web.get("/static/{name}", self.static),
             web.get("/enter", self.enter, allow_head=False),
-            web.get(f"/searches/{_FEED}", self.feeds),
-            web.get(f"/searches/{_ID}", self.search_page),
+            web.get(f"/searches/{_FEED}", self.feed),
+            web.get(f"/searches/{_ID}", partial(_page, "search.html")),
             web.get(f"/searches/{_ID}/report", self.report),
             web.get(f"/searches/{_ID}/report.html", self.report),
             web.get(f"/searches/{_ID}/text.{{format:txt|md}}", self.text),
@@ -169,14 +156,6 @@ class App:
         ]
 
     # Pages.
-
-    async def home(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
-        """The form and the list. ``?url=`` is filled in, and nothing starts."""
-        return web.Response(text=_file("home.html"), content_type="text/html")
-
-    async def search_page(self, request: web.Request) -> web.Response:  # noqa: ARG002 - likewise
-        """One search, while it goes on and afterwards."""
-        return web.Response(text=_file("search.html"), content_type="text/html")
 
     async def static(self, request: web.Request) -> web.Response:
         """A style, a script or a picture of these pages."""
@@ -218,8 +197,7 @@ class App:
             runs += self._searches.store.closed(before, most)
         runs.sort(key=lambda run: -run.number)
         listed = [_entry(run) for run in runs[:most]]
-        total = self._searches.store.total()
-        return web.json_response({"searches": listed, **counts, "total": total})
+        return web.json_response({"searches": listed, **counts})
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin searches."""
@@ -248,8 +226,8 @@ class App:
                 row["words"] = reason_words(row["reason"]) if row["reason"] else ""
         if text := found["text"]:
             names = {"text": "main_text", "markdown": "main_markdown"}
-            told = {name: text[names.get(name, name)] for name in ("title", "evidence", *names)}
-            found["text"] = told
+            shown = {name: text[names.get(name, name)] for name in ("title", "evidence", *names)}
+            found["text"] = shown
         return web.json_response({**_entry(run), **found})
 
     async def cancel(self, request: web.Request) -> web.Response:
@@ -310,12 +288,15 @@ class App:
         )
 
     async def feed(self, request: web.Request) -> web.Response:
-        """The candidates, the summary or the text of one search, as a crawl writes it."""
-        return await _send(request, [self._answer(request)])
-
-    async def feeds(self, request: web.Request) -> web.Response:
-        """The same of all searches, the oldest first."""
-        return await _send(request, self._searches.store.answers())
+        """Candidates, summaries or texts, as a crawl writes them, of one search or of all."""
+        is_one, store = "id" in request.match_info, self._searches.store
+        answers = [self._answer(request)] if is_one else store.answers()
+        kind, form = request.match_info["kind"], request.match_info["format"]
+        # In a thread: there may be twenty thousand.
+        file = await asyncio.to_thread(_export, answers, kind, form)
+        headers = {"Content-Disposition": f'attachment; filename="{kind}.{form}"'}
+        content_type = _FORMATS[form][1]
+        return web.Response(body=file, content_type=content_type, charset="utf-8", headers=headers)
 
     def _run(self, request: web.Request) -> Run:
         run_id = request.match_info["id"]
@@ -331,19 +312,11 @@ class App:
         raise RefusedError(404, "there is no answer of such a search")
 
 
-async def _send(request: web.Request, answers: Iterable[Answer]) -> web.Response:
-    kind, form = request.match_info["kind"], request.match_info["format"]
-    # In a thread: there may be twenty thousand.
-    file = await asyncio.to_thread(_export, answers, kind, form)
-    headers = {"Content-Disposition": f'attachment; filename="{kind}.{form}"'}
-    return web.Response(body=file, content_type=_TYPES[form], charset="utf-8", headers=headers)
-
-
 def _export(answers: Iterable[Answer], kind: str, form: str) -> IO[bytes]:
     item_class: Any = _KINDS[kind]
     file = TemporaryFile()  # noqa: SIM115 - the response closes it
     names = [each.name for each in fields(item_class)] if form == "csv" else None
-    exporter = _EXPORTERS[form](file, fields_to_export=names, encoding="utf-8")
+    exporter = _FORMATS[form][0](file, fields_to_export=names, encoding="utf-8")
     exporter.start_exporting()
     for answer in answers:
         found = answer["text" if kind == "texts" else kind]

@@ -30,8 +30,6 @@ If you want no extension, this address as a bookmark opens the form, filled in w
 
 def give_extension(opts: argparse.Namespace) -> str:
     """Write the extension; returns how to load it. Raises ValueError and OSError."""
-    if not opts.extension:
-        raise ValueError("--extension: expected a folder")
     state = state_folder(opts)
     folder = Path(opts.extension).resolve()
     port = state.port() if opts.port is None else read_port(opts.port)

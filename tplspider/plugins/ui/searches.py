@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_EVENTS = 5000  # kept of an open search
 _DEFAULTS = SearchOptions(strategy="guided")  # it needs fewer loads
-_LONGEST_ADDRESS = 8000
 
 
 class TooManyError(ValueError):
@@ -72,8 +70,6 @@ def read_lines(
         if len(wanted) + len(refused) == MOST:
             raise TooManyError(f"more than {MOST} addresses at once")
         try:
-            if len(given) > _LONGEST_ADDRESS:
-                raise ValueError(f"an address of {len(given)} characters")  # noqa: TRY301 - as others
             read_credentials(given, key_address(given))
         except ValueError as error:
             why = str(error).removeprefix("url: ")[:600]
@@ -95,8 +91,7 @@ class OpenSearch:
 
     def add(self, event: str, **values: Any) -> None:
         """Add an event for those who follow."""
-        if len(self._events) < MOST_EVENTS or event == "ended":
-            self._events.append({"event": event, **values})
+        self._events.append({"event": event, **values})
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 

@@ -46,18 +46,7 @@ http_logger = logging.getLogger(f"{__name__}.http")
 http_logger.setLevel(logging.CRITICAL)
 
 HOST, PORT = "127.0.0.1", 8765
-_ASKED = 10.0  # seconds that a server has to answer
-_PATIENCE = 2.0  # seconds that open answers have at the end
 _GRACE = 10.0  # seconds that the crawl has at the end
-
-
-def default_folder() -> Path:
-    """The folder for a user's state."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "tplspider" / "ui"
 
 
 class StateFolder:
@@ -65,19 +54,13 @@ class StateFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        is_new = not path.exists()
-        path.mkdir(parents=True, exist_ok=True)
-        if is_new:
-            path.chmod(0o700)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.token_file = path / "token"
         self.lock = FileLock(path / "server.lock", timeout=0)  # who has it is the server
-
-    @property
-    def token_file(self) -> Path:
-        return self.path / "token"
 
     def token(self, *, new: bool = False) -> str:
         """The token: that of the last time, or a *new* one."""
-        found = self._read("token")
+        found = self.read("token")
         if new or not found:
             found = token_urlsafe(32)
             self.write("token", found)
@@ -85,16 +68,12 @@ class StateFolder:
 
     def port(self) -> int:
         """The port of the last time, or the usual one."""
-        found = self._read("port")
-        return int(found) if found.isdigit() and 0 < int(found) < 65536 else PORT
+        return int(self.read("port") or PORT)
 
-    def address(self) -> str:
-        """Where the server is that has the folder."""
-        return self._read("address")
-
-    def _read(self, name: str) -> str:
+    def read(self, name: str) -> str:
+        """A line that was written before, or ''."""
         with suppress(FileNotFoundError):
-            return (self.path / name).read_text("ascii", "ignore").strip()
+            return (self.path / name).read_text("ascii").strip()
         return ""
 
     def write(self, name: str, text: str) -> None:
@@ -104,8 +83,14 @@ class StateFolder:
 
 
 def state_folder(opts: argparse.Namespace) -> StateFolder:
-    """The folder that the options name."""
-    return StateFolder(Path(opts.dir).resolve() if opts.dir else default_folder())
+    """The folder that the options name, or the usual one of the user."""
+    if opts.dir:
+        return StateFolder(Path(opts.dir).resolve())
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return StateFolder(Path(base) / "tplspider" / "ui")
 
 
 def read_port(given: str) -> int:
@@ -142,7 +127,7 @@ async def serve(
     *ready* is called with an address that signs a browser in. Returns how many searches were ended
     early.
     """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop, loop, address = asyncio.Event(), asyncio.get_running_loop(), folder.read("address")
     with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, stop.set)
@@ -151,18 +136,18 @@ async def serve(
         searches = Searches(store, crawler, Path(reports))
         connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, connections, folder.address()),
-            handler_cancellation=True,  # of streams that nobody reads any more
+            make_app(searches, access, connections, address),
+            handler_cancellation=True,  # of streams whose readers are gone
             access_log=None,
             logger=http_logger,
-            shutdown_timeout=_PATIENCE,
+            shutdown_timeout=2.0,
         )
         await runner.setup()
         assert runner.server
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{folder.address()}/enter?code={access.make_code('/')}")
+            ready(f"{address}/enter?code={access.make_code('/')}")
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -231,7 +216,7 @@ def _run_server(
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
             if port != before:
-                say(f"The port is {port} from now on: write buttons anew that have another")
+                say(f"The port is {port} from now on: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
 
@@ -241,8 +226,8 @@ def _run_server(
         serving.add_done_callback(_stop_reactor)
         process.start(stop_after_crawl=False, install_signal_handlers=False)
         early = serving.result()
-        told = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
-        say(f"The server has ended{told}.")
+        more = f"; {early} {'search' if early == 1 else 'searches'} ended early" if early else ""
+        say(f"The server has ended{more}.")
 
 
 def _stop_reactor(_: object) -> None:
@@ -269,8 +254,6 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=128)
-    except UnicodeError:
-        raise ValueError(f"--host {host!r}: expected an address of this machine") from None
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
@@ -282,15 +265,15 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def ask_for_address(folder: StateFolder) -> str:
     """An address to sign in by, of the server that has this folder. Raises ValueError."""
-    token, address = folder.token(), folder.address()
+    token, address = folder.token(), folder.read("address")
     port = urlsplit(address).port or 0
     try:
         nonce = token_hex(16)
-        told = _ask(f"{address}/api/hello?nonce={nonce}")
-        if told["proof"] != proof_of(token, port, told["start"], nonce):
+        hello = _ask(f"{address}/api/hello?nonce={nonce}")
+        if hello["proof"] != proof_of(token, port, hello["start"], nonce):
             raise ValueError("it does not know the token")  # noqa: TRY301 - as others
         headers = {
-            "Authorization": f"Bearer {key_of(token, port, told['start'])}",
+            "Authorization": f"Bearer {key_of(token, port, hello['start'])}",
             "Content-Type": "application/json",
         }
         return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
@@ -300,5 +283,5 @@ def ask_for_address(folder: StateFolder) -> str:
 
 def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
     request = Request(address, data, headers or {})  # noqa: S310 - written by us
-    with build_opener(ProxyHandler({})).open(request, timeout=_ASKED) as answer:
+    with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
         return json.loads(answer.read(1 << 16))

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import zlib
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -116,10 +116,6 @@ class Store:
                 [(json.dumps(asdict(run)), packed, page, run.id) for run in runs],
             )
 
-    def total(self) -> int:
-        with self._errors():
-            return int(self._file.execute("SELECT count(*) FROM runs").fetchone()[0])
-
     def closed(self, before: int, most: int) -> list[Run]:
         """The newest runs that are over, or those older than the number *before*."""
         with self._errors():
@@ -155,8 +151,7 @@ class Store:
                     yield json.loads(zlib.decompress(packed))
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):
-            self._file.close()
+        self._file.close()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

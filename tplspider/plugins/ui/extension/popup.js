@@ -56,7 +56,7 @@ async function follow(id) {
   }
 }
 
-/** Show a search for as long as its stream lasts; tells whether it goes on after that. */
+/** Show a search for as long as its stream lasts; returns whether it goes on after that. */
 async function watch(id, signal) {
   const search = new FollowedSearch(await server.search(id));
   if (signal.aborted) return false;

@@ -1,4 +1,4 @@
-// A search as it goes: what the server tells of it, event by event.
+// A search as it goes: followed by the events of the server.
 
 const OPEN = ["waiting", "searching"];
 
@@ -13,7 +13,7 @@ export class FollowedSearch {
     return OPEN.includes(this.known.state);
   }
 
-  /** Take an event of its stream, which tells all of them from the first on. */
+  /** Take an event of its stream, which begins with the first one. */
   take(event) {
     if (event.event === "opened") this.known.state = "searching";
     else if (event.event === "started") this.known.links = event.links;

@@ -1,7 +1,7 @@
 // What scrapy ui is asked for. The token itself is never sent: a server first proves that it knows
 // the token, and then gets a key made from it, which is of no use once that server has ended.
 
-/** Why there is no answer, in one line for a person; *kind* tells which of them it is. */
+/** Why there is no answer, in one line for a person; *kind* is its name in the code. */
 export class Trouble extends Error {
   constructor(kind, line) {
     super(line);

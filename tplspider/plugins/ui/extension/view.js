@@ -53,7 +53,7 @@ function note({ note: why, advice }) {
   return short([why, advice].filter(Boolean).join(why.endsWith(".") ? " " : ". "), 3 * LONGEST);
 }
 
-/** The pages of the CS as links. The same ones are left alone: somebody may be about to follow one. */
+/** The pages of the CS as links. The same ones are left alone: the user may be about to follow one. */
 function showMembers(members) {
   const key = JSON.stringify(members.map(({ url, title }) => [url, title]));
   if (at("members").dataset.shown === key) return;

@@ -1,4 +1,4 @@
-// The form, and the list of searches, which is asked for again and again while somebody looks.
+// The form, and the list of searches, which is polled while the page is visible.
 
 import { ask, badge, counted, element, facts, isOpen, say, short } from "./shown.js";
 
@@ -14,7 +14,7 @@ function begin() {
   if (given) {
     at("addresses").value = given;
     say("told", "The address is filled in: nothing is searched before you press the button.");
-    at("addresses").focus(); // not the button: whoever types on another page starts nothing
+    at("addresses").focus(); // not the button: a key that was meant for another page starts nothing
   }
   const here = JSON.stringify(`${location.origin}/?url=`);
   at("bookmarklet").href = `javascript:void open(${here}+encodeURIComponent(location.href),"_blank","noopener")`;
@@ -57,7 +57,7 @@ async function submit() {
       return;
     }
     say("told", `${counted(told.searches.length, "search")} added to the list.`);
-    // What cannot be searched stays, to be mended.
+    // Lines that cannot be searched stay, to be corrected.
     const lines = addresses.split(LINE_ENDS);
     at("addresses").value = told.refused.map((line) => lines[line.line - 1]?.trim()).join("\n");
     told.refused.forEach((line, place) => { line.line = place + 1; });
@@ -133,7 +133,7 @@ function show(listed, open) {
   at("more-tools").hidden = at("more").hidden && at("newest").hidden;
 }
 
-/** Rows that have not changed stay: whoever is at a button of theirs keeps it. */
+/** Rows that have not changed stay: their buttons keep the focus. */
 function fill(list, runs) {
   const known = new Map([...list.children].map((row) => [row.dataset.id, row]));
   runs.forEach((run, place) => {

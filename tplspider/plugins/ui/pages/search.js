@@ -16,7 +16,7 @@ function begin() {
     at("markdown").setAttribute("aria-pressed", String(!isMarkdown()));
     showText();
   });
-  // A browser has few connections to one server: pages that nobody looks at let theirs go.
+  // A browser has few connections to one server: hidden pages close theirs.
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : follow()));
   follow();
 }
