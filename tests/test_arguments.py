@@ -136,7 +136,6 @@ def test_neither_user_nor_password(url: str) -> None:
         ({"strategy": "tests.support.components:missing"}, "strategy:"),
         ({"scope": "page"}, "scope:"),
         ({"summary": "out.txt"}, "summary:"),
-        ({"report": ""}, "report:"),
         ({"template": "out.json"}, "'template'"),
         ({"maxloads": "3"}, "'max_loads'"),  # was meant
     ],

@@ -9,13 +9,11 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
-from tests.support.crawls import FixtureServer, run_scrapy
 from tplspider.arguments import Arguments
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.spiders.template_strip import TemplateStripSpider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 URL = "http://127.0.0.1/"
@@ -37,12 +35,11 @@ def feeds_dir(tmp_path: Path) -> Path:
     return folder
 
 
-def fault(changes: dict[str, Any], by_name: object = False, **arguments: Any) -> str:  # noqa: FBT002
-    """What is wrong with a job on a server whose profile is in force, by module or by name."""
+def fault(changes: dict[str, Any], **arguments: Any) -> str:
+    """What is wrong with a job on a server."""
     settings = Settings()
-    settings.setmodule("settings.default" if by_name else "settings.scrapyd", "project")
-    profile = {"TPLSPIDER_PROFILE": "scrapyd"} if by_name else {}
-    settings.setdict({**profile, **changes}, "cmdline")
+    settings.setmodule("settings.scrapyd", "project")
+    settings.setdict(changes, "cmdline")
     try:
         TemplateCandidatesSpider.check({"url": URL, **arguments}, settings)
     except ValueError as error:
@@ -57,13 +54,8 @@ def test_every_argument_that_names_a_file_is_known() -> None:
     assert {field.name for field in fields(Arguments)} - others == {*FILES, "urls"}
 
 
-@pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize("argument", FILES)
-def test_names_inside_the_folder_alone(
-    feeds_dir: Path,
-    argument: str,
-    by_name: bool,  # noqa: FBT001
-) -> None:
+def test_names_inside_the_folder_alone(feeds_dir: Path, argument: str) -> None:
     settings = {"TPLSPIDER_FEEDS_DIR": str(feeds_dir)}
     before = sorted(feeds_dir.parent.rglob("*"))
     ending = ENDINGS.get(argument, "json")
@@ -72,21 +64,15 @@ def test_names_inside_the_folder_alone(
         *(f"file://{feeds_dir}/x.json", "s3://b/s.json", "-:json", "out/x.json", "out.json"),
     ):
         name = given.replace("json", ending)
-        line = fault(settings, by_name=by_name, **{argument: name})
+        line = fault(settings, **{argument: name})
         assert line.startswith(f"{argument}: "), name
         assert "TPLSPIDER_FEEDS_DIR" in line
     for given in ("x.json", "sub/y.json", "in/y.json"):
-        assert fault(settings, by_name=by_name, **{argument: given.replace("json", ending)}) == ""
+        assert fault(settings, **{argument: given.replace("json", ending)}) == ""
     assert sorted(feeds_dir.parent.rglob("*")) == before
-
-
-@pytest.mark.parametrize("argument", FILES)
-def test_refused_without_a_folder(argument: str) -> None:
-    name = f"x.{ENDINGS.get(argument, 'json')}"
-    line = fault({"TPLSPIDER_FEEDS_DIR": ""}, **{argument: name})
+    line = fault({"TPLSPIDER_FEEDS_DIR": ""}, **{argument: f"x.{ending}"})
     assert line.startswith(f"{argument}: ")
     assert "TPLSPIDER_FEEDS_DIR" in line
-    assert fault({"TPLSPIDER_FEEDS_DIR": ""}) == ""
 
 
 def test_lists_inside_the_folder_alone(feeds_dir: Path) -> None:
@@ -105,35 +91,3 @@ def test_no_files_of_the_server_are_stripped(feeds_dir: Path) -> None:
         TemplateStripSpider.from_crawler(
             Crawler(TemplateStripSpider, settings), source=str(feeds_dir)
         )
-
-
-def test_a_crawl(
-    serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = serve("menu")
-    folder = tmp_path / "feeds"
-    monkeypatch.setenv("SCRAPY_PROJECT", "scrapyd")
-    monkeypatch.setenv("TPLSPIDER_FEEDS_DIR", str(folder))
-
-    def run(*options: str) -> tuple[int, str]:
-        done = run_scrapy(
-            *("crawl", "template_candidates", f"-aurl={server.url}/docs/guide/four.html"),
-            *("-a_job=../job", "-sTPLSPIDER_ALLOW_PRIVATE=True", *options),
-            folder=tmp_path,
-        )
-        assert "Traceback" not in done.log
-        return done.code, done.log
-
-    for name in ("../x.json", str(tmp_path / "x.json")):
-        code, log = run(f"-asummary={name}")
-        assert code == 2
-        assert len([line for line in log.splitlines() if "error: summary: " in line]) == 1
-    assert server.log == []
-    assert list(tmp_path.rglob("*.json")) == []
-    assert run("-asummary=sub/s.json", "-asave_html=pages", "-awarc=sub/a.warc.gz")[0] == 0
-    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")}
-    assert names == {
-        *("feeds/.._job.json", "feeds/.._job.summary.json"),
-        *("feeds/sub/s.json", "feeds/pages/manifest.json"),
-    }
-    assert (folder / "sub/a.warc.gz").stat().st_size > 0

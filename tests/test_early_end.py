@@ -111,21 +111,6 @@ def test_limits(
     check(done.candidates, done.summary, reason)
 
 
-def test_several_close_the_spider_at_once(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    """None overtakes the first, which waits for the results so far, behind a slow pipeline."""
-    settings = {
-        "EXTENSIONS": '{"tests.support.components.ClosesThrice": 1}',
-        "ITEM_PIPELINES": '{"tests.support.components.SlowPipeline": 1}',
-    }
-    done = crawl(serve("menu", endless()).url + "/", settings, n=4)
-    assert done.code == 0, done.log
-    assert done.finish_reason == "first"
-    assert "Traceback" not in done.log
-    check(done.candidates, done.summary, "first")
-
-
 @pytest.mark.parametrize("moment", ["settings", "spider_opened"])
 def test_a_signal_in_the_first_moments(
     crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str

@@ -57,6 +57,7 @@ def test_failures_by_setting(
         (("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"), "ALLOW"),
         (("crawl", "template_candidates", "-aurl=URL", "-oFOLDER:jl"), "FOLDER"),
         (("text", "URL", "--texts"), "'--texts'"),
+        (("text", "URL", "-sFEED_EXPORT_ENCODING=cp1252"), "FEED_EXPORT_ENCODING"),
         (("demo", "URL"), "unexpected"),
     ],
 )
@@ -141,16 +142,6 @@ def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Pat
     assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
 
 
-def test_a_row_that_the_encoding_cannot_hold(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    url = serve("menu", routes_of({"": "<meta charset=utf-8><title>\u03a9".encode()})).url
-    feeds = [f"-O{tmp_path / 'out'}.{ending}" for ending in ("json", "jl", "csv")]
-    done = run("text", f"{url}/", *feeds, "-sFEED_EXPORT_ENCODING=cp1252")
-    assert done.returncode == 1, done.stderr
-    assert len([line for line in errors(done) if "charmap" in line]) == len(feeds)
-
-
 def test_a_middleware_that_takes_no_more_items(
     serve: Callable[..., FixtureServer], tmp_path: Path
 ) -> None:
@@ -196,3 +187,29 @@ def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: 
     assert len(errors(done)) == 1
     assert done.returncode == 1
     assert len(read(out)) == 3
+
+
+def test_a_link_that_vanishes(
+    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
+) -> None:
+    names = ["vanish", "menu/a.html", "vanish/too", "menu/b.html", "menu/c.html"]
+    html = "".join(f"<p><a href='/{name}'>x</a></p>" for name in names).encode()
+    server = serve(
+        "hooks", {"/": lambda request: request.answer(200, html, Content_Type="text/html")}
+    )
+    done = crawl(
+        server.url + "/",
+        settings={"SPIDER_MIDDLEWARES": '{"tests.support.components.DroppingMiddleware": 100}'},
+    )
+    assert done.code == 0
+    assert [(row["rank"], row["reason"]) for row in done.summary["explored"]] == [
+        (1, "error"),
+        (2, ""),
+        (3, "error"),
+        (4, ""),
+        (5, ""),
+    ]
+    assert done.summary["candidates"] == [f"{server.url}/menu/{name}.html" for name in "abc"]
+    assert done.summary["loads"] == 6
+    assert server.pages_asked == ["/", "/menu/a.html", "/menu/b.html", "/menu/c.html"]
+    assert done.finish_reason == "complete_subdigraph"

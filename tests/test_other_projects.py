@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import tarfile
 import time
 import venv
 import zipfile
-from importlib.metadata import distribution, distributions
+from importlib.metadata import distribution
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
@@ -18,11 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-import tplspider
-from tests.support.crawls import PROJECT, SITES
+from tests.support.crawls import SITES
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, build, make_project, readme_lines
-from tests.support.requirement_lists import extras, listed
 from tests.support.resolvers import DNS_RESOLVER
 from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
@@ -209,26 +206,6 @@ def test_the_guard_holds_in_other_projects(project: Project, serve: Serve) -> No
     assert inside.log == []
 
 
-def test_components_of_a_project_keep_their_places(project: Project, serve: Serve) -> None:
-    project.set(
-        "DOWNLOADER_MIDDLEWARES = {\n"
-        '    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,\n'
-        '    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 20,\n'
-        '    "tplspider.politeness.Politeness": None,\n'
-        "}"
-    )
-    server = serve("menu")
-    done = project.run(
-        "crawl", "template_candidates", f"-aurl={server.url}{KEY}", settings=LOOPBACK
-    )
-    assert "Spider closed (complete_subdigraph)" in done.log
-    (enabled,) = (found for found in middlewares(done) if "Redirect" in found)
-    assert "RetryMiddleware" not in enabled
-    assert "Politeness" not in enabled
-    assert "PrivateAddressMiddleware" in enabled
-    assert enabled.index(".RedirectMiddleware") < enabled.index(".DefaultHeadersMiddleware")
-
-
 # Our commands.
 
 
@@ -304,57 +281,6 @@ def test_our_commands_anywhere(
 
 
 # The wheel.
-
-
-def test_nothing_else_is_installed(made: Path) -> None:
-    names = {path.name.partition("-")[0] for path in (made / "site").iterdir()}
-    assert names == {"tplspider"}
-    tracked, installed = (
-        {
-            Path(folder, name).relative_to(place)
-            for folder, _, names in os.walk(place / "tplspider")
-            for name in names
-            if not name.endswith(".pyc")
-        }
-        for place in (PROJECT, made / "site")
-    )
-    assert tracked == installed
-
-
-def test_what_the_wheel_asks_for(made: Path) -> None:
-    """Each list is in one place, and what a clone installs is made of the same lists."""
-    (found,) = distributions(path=[str(made / "site")])
-    assert found.version == tplspider.__version__
-    asked: dict[str, set[Requirement]] = {}
-    for line in found.requires or []:
-        plain, _, extra = line.partition("; extra == ")
-        asked.setdefault(extra.strip('"'), set()).add(Requirement(plain))
-    basic = asked.pop("")
-    assert basic == listed("requirements.txt")
-    assert asked.keys() == {
-        "archive",
-        "browser",
-        "deploy",
-        "dev",
-        "main",
-        "markdown",
-        "spark",
-        "ui",
-    }
-    for extra, requirements in extras().items():
-        assert asked[extra] == requirements, extra
-    # A clone has all of them for its tests, but for Spark, and is installed itself.
-    assert {path.name for path in PROJECT.glob("*requirements*")} == {
-        "requirements.txt",
-        "requirements-dev.txt",
-    }
-    assert (PROJECT / "requirements-dev.txt").read_text() == "-r requirements.txt\n-e .[dev]\n"
-    inside = {extra for one in asked["dev"] if one.name == "tplspider" for extra in one.extras}
-    inside |= {extra for name in inside for one in asked[name] for extra in one.extras}
-    assert inside == asked.keys() - {"dev", "spark"}
-    # Two of the themes' generators are for tests as well.
-    themes = listed("benchmarks/labelled_sites/themes.txt")
-    assert {one.name for one in themes & asked["dev"]} == {"mkdocs", "sphinx"}
 
 
 @pytest.mark.deploy

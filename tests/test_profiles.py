@@ -54,12 +54,6 @@ def test_another_project_gets_the_whole_profile() -> None:
     assert adapted(other, "fast").getint("DOWNLOAD_DELAY") == 0
 
 
-def test_our_own_project_gets_what_a_profile_changes() -> None:
-    own = {**constants("settings.default"), "DOWNLOAD_DELAY": 9}
-    assert adapted(own, "polite").getint("DOWNLOAD_DELAY") == 9
-    assert adapted(own, "fast").getint("DOWNLOAD_DELAY") == 0
-
-
 def test_a_profile_adds_to_the_middlewares_of_a_project() -> None:
     table = {"other.Middleware": 543}
     settings = adapted({"BOT_NAME": "other", "DOWNLOADER_MIDDLEWARES": table}, "browser")

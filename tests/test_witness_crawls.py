@@ -132,18 +132,3 @@ def test_time_is_up_while_it_is_loaded(
     assert done.summary["reason"] == "complete_subdigraph"
     assert [row["reason"] for row in done.summary["witnesses"]] == ["not-loaded"]
     assert template["evidence"] == 3
-
-
-def test_templates_are_the_same_at_every_number_in_flight(
-    serve: Callable[..., FixtureServer],
-    crawl: Callable[..., Crawl],
-    tmp_path: Path,
-) -> None:
-    server = serve("alone", ROUTES)
-    found = set()
-    for in_flight in ("1", "8"):
-        file = tmp_path / f"t{in_flight}.json"
-        crawl(server.url + KEY, {"TPLSPIDER_IN_FLIGHT": in_flight}, texts=file)
-        found.add(file.read_bytes())
-    assert len(found) == 1
-    assert b"on-herons" in found.pop()

@@ -63,47 +63,31 @@ __all__ = [
 
 # They are imported when they are asked for: every scrapy command of an environment loads the
 # commands of this package, which must cost it next to nothing.
-_MODULES = {
-    "Address": "web.addresses",
-    "CandidateSearch": "items",
-    "FolderSite": "sources.folder",
-    "Link": "web.html",
-    "MemorySite": "sources.base",
-    "NoPage": "web.page",
-    "Page": "web.page",
-    "PageSource": "template.extract",
-    "PageTemplate": "items",
-    "PoolFolder": "pools.store",
-    "Redirect": "web.page",
-    "SearchAnswer": "results",
-    "SearchLimits": "search.session",
-    "SearchOptions": "search.session",
-    "SearchSession": "search.session",
-    "Site": "web.addresses",
-    "SiteSource": "sources.base",
-    "SiteTemplates": "pools.site_templates",
-    "StrippedPage": "pools.site_templates",
-    "SubdigraphSearch": "search.cliques",
-    "TemplateCandidate": "items",
-    "Visit": "search.cliques",
-    "WebPage": "web.page",
-    "extract_template": "template.extract",
-    "get_links": "web.html",
-    "identity": "web.addresses",
-    "open_archive": "sources.archive",
-    "parse_html": "web.html",
-    "read_page": "web.page",
-    "search_many": "library",
-    "search_pages": "sources.base",
-    "similarity": "web.similarity",
-    "sort_links": "search.sort_links",
+_NAMES = {
+    "items": "CandidateSearch PageTemplate TemplateCandidate",
+    "library": "search_many",
+    "pools.site_templates": "SiteTemplates StrippedPage",
+    "pools.store": "PoolFolder",
+    "results": "SearchAnswer",
+    "search.cliques": "SubdigraphSearch Visit",
+    "search.session": "SearchLimits SearchOptions SearchSession",
+    "search.sort_links": "sort_links",
+    "sources.archive": "open_archive",
+    "sources.base": "MemorySite SiteSource search_pages",
+    "sources.folder": "FolderSite",
+    "template.extract": "PageSource extract_template",
+    "web.addresses": "Address Site identity",
+    "web.html": "Link get_links parse_html",
+    "web.page": "NoPage Page Redirect WebPage read_page",
+    "web.similarity": "similarity",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    module = next((module for module, names in _NAMES.items() if name in names.split()), None)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
     return value
 
 

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.arguments import masked
+from tplspider.feeds import argument_path
 from tplspider.items import CandidateSearch
 from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyList, KeyPage, in_background
-from tplspider.outputs import argument_path
 from tplspider.search.answer import unanswered
 from tplspider.web.page import BAD_INPUT
 
@@ -104,8 +104,10 @@ class Admission:
         """The next line; None at the end, _WAIT if a search is over before it comes."""
         self._coming = self._coming or asyncio.ensure_future(anext(lines, None))
         changed = asyncio.ensure_future(self.changed.wait())
-        await asyncio.wait([self._coming, changed], return_when=asyncio.FIRST_COMPLETED)  # type: ignore[type-var]
-        changed.cancel()
+        try:
+            await asyncio.wait([self._coming, changed], return_when=asyncio.FIRST_COMPLETED)  # type: ignore[type-var]
+        finally:
+            changed.cancel()
         if not self._coming.done():
             return _WAIT
         line, self._coming = self._coming.result(), None

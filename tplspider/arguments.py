@@ -14,14 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
 from tplspider.items import PageTemplate
-from tplspider.search.cliques import MAX_SEARCH_NODES
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
 
@@ -47,7 +46,6 @@ _SHOWN = re.compile(rf"\s*(?:{_NO_USER}|[a-z][a-z0-9+.-]*://)/*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_LIST_ENDINGS = (".csv", ".gz", ".jl", ".jsonl", ".jsonlines", ".tsv", ".txt")
 
 
 def whole_number(at_least: int) -> Callable[[object], int]:
@@ -66,7 +64,7 @@ def seconds(value: object) -> float:
     """A parser of numbers of seconds."""
     text = str(value).strip()
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
-        raise ValueError("expected a number of seconds, 0 for no limit")
+        raise ValueError("expected a number of seconds")
     return float(text)
 
 
@@ -122,17 +120,6 @@ def feed_format(name: str) -> str:
     return ending.removeprefix(".").lower()
 
 
-def not_empty(what: str) -> Callable[[object], str]:
-    """A parser of names that may not be empty."""
-
-    def parse(value: object) -> str:
-        if value == "":
-            raise ValueError(f"expected {what}")
-        return str(value)
-
-    return parse
-
-
 def extractor(value: object) -> str:
     """A parser of extractors: an import path, or the function itself."""
     if value == EXTRACTOR:
@@ -161,11 +148,6 @@ def item_fields(value: object) -> tuple[tuple[str, str], ...]:
     return tuple(given.items())
 
 
-def _shown_url(value: object) -> str:
-    """A parser of the key page: its password is not kept."""
-    return without_credentials(str(value or "").strip())
-
-
 def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
     """A field of a model of arguments or settings."""
     return field(default=default, metadata={"parse": parse, "help": help_text})
@@ -175,7 +157,11 @@ def option(default: Any, parse: Callable[[object], Any], help_text: str) -> Any:
 class Arguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
-    url: str = option("", _shown_url, "the key page; https is assumed where no scheme is given")
+    url: str = option(
+        "",
+        lambda value: without_credentials(str(value or "").strip()),
+        "the key page; https is assumed where no scheme is given",
+    )
     urls: str = option("", str, "a list of key pages: a file, or - for standard input")
     column: str = option("", str, "the column of the list that has the addresses (default: url)")
     n: int = option(3, whole_number(1), "how many pages to find")
@@ -196,8 +182,8 @@ class Arguments:
     summary: str = option("", feed_file, "a file for the summary of each search")
     texts: str = option("", feed_file, "a file for the text of each key page")
     save_html: str = option("", str, "a folder for the pages as they were loaded")
-    report: str = option("", not_empty("a file or a folder"), "a report: file.html, or a folder")
-    warc: str = option("", not_empty("a file"), "a WARC file (.warc.gz) for all that is loaded")
+    report: str = option("", str, "a report: file.html, or a folder")
+    warc: str = option("", str, "a WARC file (.warc.gz) for all that is loaded")
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Self:
@@ -217,8 +203,6 @@ class Arguments:
                 "url and urls: give one key page (-a url=https://example.org/page),"
                 " or a list of them (-a urls=FILE)"
             )
-        if PurePosixPath(url).suffix.lower() in _LIST_ENDINGS and Path(url).is_file():
-            raise ValueError("url: this is a file; give a list of key pages with -a urls=FILE")
         if values.get("column") and not urls:
             raise ValueError("column is for a list of key pages (-a urls=FILE)")
         found = cls(**parsed(cls, values))
@@ -275,9 +259,6 @@ class Config:
     )
     in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
     markdown: bool = option(False, boolean, "whether texts come as Markdown, too")
-    max_search_nodes: int = option(
-        MAX_SEARCH_NODES, whole_number(1), "where a step of the clique search gives up"
-    )
     pool_dir: str = option(
         "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
     )

@@ -24,7 +24,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.datatypes import LocalCache
 
 from tplspider.arguments import Config
-from tplspider.private_addresses import is_private, literal_address
+from tplspider.private_addresses import IPAddress, is_private, literal_address
 from tplspider.spiders.template_candidates import web_page
 from tplspider.web.html import SMALLEST_MENU, find_all, visible_text
 from tplspider.web.page import fingerprint, known_encoding, page_fault
@@ -310,7 +310,7 @@ class _Subresources:
             if wanted.is_navigation_request() and not self._is_given:
                 self._is_given = True
                 body = self._response.text.encode()
-                await route.fulfill(body=body, content_type=self._content_type())
+                await route.fulfill(body=body, content_type="text/html; charset=utf-8")
             elif wanted.is_navigation_request():
                 # With a 204 the page stays; an abort would show an error page.
                 await route.fulfill(status=204)
@@ -344,12 +344,6 @@ class _Subresources:
         }
         await route.fulfill(status=response.status, headers=headers, body=response.body)
 
-    def _content_type(self) -> str:
-        # The page is decoded, but XHTML must stay XHTML: it is parsed differently.
-        given = self._response.headers.get("Content-Type") or b""
-        kind = "application/xhtml+xml" if b"application/xhtml" in given.lower() else "text/html"
-        return f"{kind}; charset=utf-8"
-
 
 def may_load(wanted: Subresource, page: Response) -> bool:
     """Whether a subresource may be loaded: scripts and data, at private addresses only if the page
@@ -359,16 +353,14 @@ def may_load(wanted: Subresource, page: Response) -> bool:
         wanted.resource_type in LOADED_TYPES
         and wanted.method in {"GET", "POST"}
         and wanted.url.startswith(("http://", "https://"))
-        and (_is_private_page(page) or not _is_private_host(wanted.url))
+        and (
+            _is_private(page.ip_address or literal_address(urlsplit(page.url).hostname or ""))
+            or not _is_private(literal_address(urlsplit(wanted.url).hostname or ""))
+        )
     )
 
 
-def _is_private_page(page: Response) -> bool:
-    return is_private(page.ip_address) if page.ip_address else _is_private_host(page.url)
-
-
-def _is_private_host(url: str) -> bool:
-    address = literal_address(urlsplit(url).hostname or "")
+def _is_private(address: IPAddress | None) -> bool:
     return address is not None and is_private(address)
 
 

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
 import pickle
-import signal
+import subprocess
 import sys
 import traceback
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
-from importlib.machinery import ModuleSpec
-from logging.handlers import QueueHandler
-from multiprocessing import context
 from pathlib import Path
-from threading import Lock, Thread
-from types import MappingProxyType, SimpleNamespace
+from threading import Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tplspider.items import PageTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
-    from multiprocessing.connection import Connection
 
     from tplspider.template.extract import PageSource
 
@@ -36,7 +31,7 @@ EXTRACTOR = "tplspider.template.extract.extract_template"
 SECONDS = 120  # ten times what four pages of 10 MB take, the largest that are loaded by default
 MEGABYTES = 2000  # the same pages need 1000 to 1700
 _START_SECONDS = 60  # for a worker to import what it needs, on a slow machine
-_KINDS: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "list[str]": list}
+_END_SECONDS = 5
 
 
 class ExtractionError(Exception):
@@ -60,9 +55,7 @@ def extractor_name(given: str | Extractor) -> str:
 
 def load_extractor(name: str) -> Extractor:
     """The function at an import path, ``package.module.function``. Raises ValueError if none is."""
-    module, dot, attribute = name.rpartition(".")
-    if not dot or not all(part.isidentifier() for part in name.split(".")):
-        raise ValueError(f"extractor {name!r}: expected an import path, package.module.function")
+    module, _, attribute = name.rpartition(".")
     if module == "__main__":
         raise ValueError(f"extractor {name!r}: a worker cannot import it, put it into a module")
     try:
@@ -79,32 +72,22 @@ def run_extractor(
     key: PageSource,
     pages: Sequence[PageSource],
     *,
-    seconds: float | None = None,
     most: int | None = None,
     for_report: bool = False,
     markdown: bool = False,
 ) -> PageTemplate | None:
-    """What an extractor returns, checked. Raises TypeError if it is not a PageTemplate.
+    """What an extractor returns. Raises TypeError if it is not a PageTemplate.
 
-    *seconds* and *most* go to an extractor that takes them; any other gets the first *most* pages.
-    *for_report* adds the cleaned key page, *markdown* adds the texts as Markdown.
+    *most* goes to an extractor that takes it; any other gets the first *most* pages. *for_report*
+    adds the cleaned key page, *markdown* adds the texts as Markdown.
     """
-    try:
-        takes = inspect.signature(extractor).parameters
-    except ValueError:  # written in C, say
-        takes = MappingProxyType({})
-    given = {"seconds": seconds, "most": most}
-    options: Any = {k: v for k, v in given.items() if k in takes and v is not None}
-    found: object = extractor(key, pages if "most" in options else pages[:most], **options)
+    takes_most = most is not None and "most" in inspect.signature(extractor).parameters
+    options: Any = {"most": most} if takes_most else {}
+    found: object = extractor(key, pages if takes_most else pages[:most], **options)
     if found is None:
         return None
     if not isinstance(found, PageTemplate):
         raise TypeError(f"the extractor gave a {type(found).__name__}, not a PageTemplate")
-    for each in fields(PageTemplate):
-        value, kind = getattr(found, each.name), str(each.type)
-        items = value if kind == "list[str]" and isinstance(value, list) else []
-        if not isinstance(value, _KINDS[kind]) or not all(isinstance(item, str) for item in items):
-            raise TypeError(f"the extractor gave a PageTemplate with an invalid {each.name}")
     found.key_url = key.url
     if for_report:
         from tplspider.report.clean_page import clean_page
@@ -137,8 +120,7 @@ def _one_line(error: BaseException) -> str:
 class Extraction:
     """Extracts texts in up to *workers* processes, which start when there is work for them.
 
-    Each process is a pool of one: texts queue here, where every time limit reaches them, and a pool
-    whose worker did not answer is replaced with its pipes and locks.
+    Texts queue here, where every time limit reaches them. A worker that did not answer is replaced.
     """
 
     def __init__(
@@ -156,7 +138,6 @@ class Extraction:
         self._options = {"for_report": for_report, "markdown": markdown}
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[_Worker] = []
-        self._ending: set[asyncio.Task[None]] = set()
         self._limits: set[asyncio.Timeout] = set()
         self._closed = False
 
@@ -184,14 +165,11 @@ class Extraction:
             raise ExtractionError("timed out: no time is left for it", "timeout") from None
         if answer.out_of_memory:
             raise ExtractionError(f"needs more than {self._megabytes:g} MB", "out-of-memory")
-        try:
-            if not answer.fault:
-                return cast("PageTemplate | None", pickle.loads(answer.found))  # noqa: S301 - ours
-        except Exception as error:  # noqa: BLE001 - of a class of the extractor's own
-            answer = _Answer(fault=_one_line(error))
-        failure = ExtractionError(f"the extractor failed with {answer.fault}")
-        failure.add_note(answer.traceback)
-        raise failure
+        if answer.fault:
+            failure = ExtractionError(f"the extractor failed with {answer.fault}")
+            failure.add_note(answer.traceback)
+            raise failure
+        return answer.found
 
     def hurry(self, seconds: float) -> None:
         """Give up on what is queued or running now and not done in so many seconds."""
@@ -209,114 +187,103 @@ class Extraction:
         for _ in range(self._workers):
             self._turns.release()
         while self._idle:
-            self._end(self._idle.pop())
-        await asyncio.gather(*self._ending)
+            await asyncio.to_thread(self._idle.pop().end)
 
     async def _ask(self, *job: object) -> _Answer:
-        from pebble import ProcessExpired  # imported lazily: few crawls need it
-
-        fault = "the workers were ended"
-        for _ in range(0 if self._closed else self._workers + 1):
-            worker = self._idle.pop() if self._idle else _Worker(self._extractor, self._megabytes)
-            answer: _Answer | None = None
-            try:
-                future = worker.schedule(job, self._seconds)
-                # A worker that never begins has no time limit of its own.
-                async with asyncio.timeout(_START_SECONDS + self._seconds):
-                    answer = await asyncio.wrap_future(future)
-            except TimeoutError:
-                raise ExtractionError(f"timed out after {self._seconds:g} s", "timeout") from None
-            except ProcessExpired as error:
-                why = f"the worker was killed (status {error.exitcode})"
-                raise ExtractionError(why, "crashed") from None
-            except (RuntimeError, OSError) as error:  # BrokenProcessPool is a RuntimeError
-                # The worker ended before it began with this text: another one may live.
-                fault = f"no worker can be started: {_one_line(error.__cause__ or error)}"
+        if self._closed:
+            raise ExtractionError("the workers were ended")
+        worker, answer = self._worker(), None
+        try:
+            if not worker.is_ready:
+                await worker.ask((self._extractor, self._megabytes), _START_SECONDS)
+            answer = await worker.ask(job, self._seconds)
+        except TimeoutError:
+            raise ExtractionError(f"timed out after {self._seconds:g} s", "timeout") from None
+        finally:
+            # After a text that took much memory, the next one is to have all of it.
+            if answer and not answer.grown and not self._closed:
+                self._idle.append(worker)
             else:
-                return answer
-            finally:
-                if answer and not answer.grown and not self._closed:
-                    self._idle.append(worker)
-                else:
-                    self._end(worker)
-        raise ExtractionError(fault)
+                worker.kill()
+        return answer
 
-    def _end(self, worker: _Worker) -> None:
-        task = asyncio.create_task(asyncio.to_thread(worker.end))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-
-
-_STARTING = Lock()
-
-
-class _Process(context.SpawnProcess):
-    """Starts Python anew: a fork of a process with threads may hang."""
-
-    def start(self) -> None:
-        main = sys.modules["__main__"]
-        with _STARTING:
-            spec, safe_path = main.__spec__, os.environ.get("PYTHONSAFEPATH")
-            # multiprocessing would run the main module in the worker, unless it has such a name: a
-            # script without "if __name__ ..." would crawl again, and "scrapy" import all of Scrapy.
-            main.__spec__ = ModuleSpec("tplspider.__main__", None)
-            os.environ["PYTHONSAFEPATH"] = "1"  # no modules of the current folder
-            try:
-                super().start()
-            finally:
-                main.__spec__ = spec
-                if safe_path is None:
-                    del os.environ["PYTHONSAFEPATH"]
-                else:
-                    os.environ["PYTHONSAFEPATH"] = safe_path
-
-
-class _Context(context.SpawnContext):
-    Process = _Process
+    def _worker(self) -> _Worker:
+        while self._idle:
+            if (worker := self._idle.pop()).is_alive:
+                return worker
+            worker.kill()
+        try:
+            return _Worker()
+        except OSError as error:
+            raise ExtractionError(f"no worker can be started: {error}") from None
 
 
 class _Worker:
-    """A pool of one process, and the pipe through which it logs."""
+    """A process that answers by its standard output what comes by its standard input.
 
-    def __init__(self, extractor: str, megabytes: float) -> None:
-        from pebble import ProcessPool
+    It is no multiprocessing.Process: that would fork a process with threads, or run the main module
+    again, and a script without ``if __name__ == "__main__"`` would crawl once more.
+    """
 
-        root, mp = logging.getLogger(), _Context()
-        records, self._log = mp.Pipe(duplex=False)
-        Thread(target=_pass_on, args=(records,), daemon=True).start()
-        level = min((handler.level for handler in root.handlers), default=logging.WARNING)
-        given = (extractor, megabytes, max(level, root.level), self._log)
-        self._pool = ProcessPool(1, initializer=_begin, initargs=given, context=mp)
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C signals a whole group: that is for the crawl
+        )
+        self._stdin, self._stdout = cast("Any", (self._process.stdin, self._process.stdout))
+        self.is_ready = False
 
-    def schedule(self, job: tuple[object, ...], seconds: float) -> Future[_Answer]:
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    async def ask(self, job: object, seconds: float) -> _Answer:
+        """The answer to a job, the first of which names the extractor and bounds its memory."""
+        future: Future[_Answer] = Future()
+        # Not by asyncio.to_thread: the interpreter waits for such threads before it exits.
+        Thread(target=self._exchange, args=(job, future), daemon=True).start()
+        async with asyncio.timeout(seconds):
+            answer = await asyncio.wrap_future(future)
+        self.is_ready = True
+        return answer
+
+    def _exchange(self, job: object, future: Future[_Answer]) -> None:
+        future.set_running_or_notify_cancel()
         try:
-            return self._pool.schedule(_work, job, timeout=seconds)
-        finally:
-            # The process has its own end of the pipe. Without one here the pool starts no second
-            # process, which could find a lock taken by one that was killed.
-            self._log.close()
+            pickle.dump(job, self._stdin)
+            self._stdin.flush()
+            future.set_result(pickle.load(self._stdout))  # noqa: S301 - ours
+        except (OSError, EOFError, pickle.UnpicklingError):
+            why = f"the worker was killed (status {self.end()})"
+            future.set_exception(ExtractionError(why, "crashed"))
+        except Exception as error:  # noqa: BLE001 - an answer of a class of the extractor's own
+            self.kill()
+            fault = f"the extractor failed with {_one_line(error)}"
+            future.set_exception(ExtractionError(fault))
 
-    def end(self) -> None:
-        self._pool.stop()  # type: ignore[no-untyped-call]
-        self._pool.join()
+    def kill(self) -> None:
+        self._process.kill()
+        self.end()
 
-
-def _pass_on(records: Connection) -> None:
-    """Put what a worker logs into the log of this process."""
-    with suppress(EOFError, OSError):
-        while record := records.recv():
-            logger = logging.getLogger(record.name)
-            if logger.isEnabledFor(record.levelno):
-                logger.handle(record)
+    def end(self) -> int:
+        """Wait until the process has ended, as it does without further jobs; its exit status."""
+        with suppress(OSError):
+            self._stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self._process.kill()
+        self._stdout.close()
+        return self._process.wait()
 
 
 # The rest runs in the worker.
 
 
 class _Answer(NamedTuple):
-    """What came of a text, with the result pickled: the pool dies of what it cannot unpickle."""
-
-    found: bytes = b""
+    found: PageTemplate | None = None
     fault: str = ""
     traceback: str = ""
     out_of_memory: bool = False
@@ -326,35 +293,44 @@ class _Answer(NamedTuple):
 _state = SimpleNamespace(extractor=None, start=0, room=0)
 
 
-def _begin(extractor: str, megabytes: float, level: int, log: Connection) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the pool's, also while code in C hangs
-    os.dup2(2, 1)  # standard output is the crawl's
+def main() -> None:
+    """Answer jobs until standard input ends."""
+    jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the extractor may read and print
+    os.dup2(2, 1)
     sys.stdout = sys.stderr  # not buffered until the worker is killed
-    logging.getLogger().addHandler(QueueHandler(cast("Any", SimpleNamespace(put_nowait=log.send))))
-    logging.getLogger().setLevel(level)
+    with jobs, answers, suppress(EOFError):
+        _begin(*pickle.load(jobs))  # noqa: S301 - ours
+        answer = pickle.dumps(_Answer())
+        while True:
+            answers.write(answer)
+            answers.flush()
+            answer = _work(*pickle.load(jobs))  # noqa: S301 - ours
+
+
+def _begin(extractor: str, megabytes: float) -> None:
     if sys.platform != "win32":
-        os.setsid()  # Ctrl-C and timeout(1) signal a whole group: that is for the crawl
         os.nice(10)  # the crawl comes first
     _state.extractor = load_extractor(extractor)
     if sys.platform == "linux":
         import ctypes
         import resource
 
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: when the crawl is killed
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: when the crawl is killed
         _state.start, _state.room = _peak(), int(megabytes * 1_000_000)
         with suppress(OverflowError, ValueError):
             resource.setrlimit(resource.RLIMIT_AS, (_state.start + _state.room,) * 2)
 
 
-def _work(key: PageSource, pages: tuple[PageSource, ...], options: dict[str, Any]) -> _Answer:
+def _work(key: PageSource, pages: tuple[PageSource, ...], options: dict[str, Any]) -> bytes:
     try:
-        found = pickle.dumps(run_extractor(_state.extractor, key, pages, **options))
-        return _Answer(found, grown=_peak() > _state.start + _state.room * 0.5)
+        found = run_extractor(_state.extractor, key, pages, **options)
+        return pickle.dumps(_Answer(found, grown=_peak() > _state.start + _state.room * 0.5))
     except BaseException as error:  # noqa: BLE001 - SystemExit too
         # A parser that is refused memory may blame the page for it.
         if isinstance(error, MemoryError) or _peak() > _state.start + _state.room * 0.9:
-            return _Answer(out_of_memory=True, grown=True)
-        return _Answer(fault=_one_line(error), traceback=traceback.format_exc())
+            return pickle.dumps(_Answer(out_of_memory=True, grown=True))
+        return pickle.dumps(_Answer(fault=_one_line(error), traceback=traceback.format_exc()))
 
 
 def _peak() -> int:

@@ -11,17 +11,15 @@ import asyncio
 import logging
 import sys
 from collections import deque
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
-from zlib import crc32
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
 from scrapy.http import HtmlResponse
-from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 
 from tplspider.arguments import Config
 from tplspider.extraction import Extraction, ExtractionError
@@ -33,7 +31,7 @@ from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -50,16 +48,6 @@ HELD_MEGABYTES = 64  # of packed pages that wait for the pools of their sites
 MOST_ITEMS = 4000
 MOST_MEGABYTES = 32  # of packed pages that wait for a worker
 STEP = 1.0  # seconds: how often items are looked for that have waited long enough, at least
-
-# Those that are not 0 are named at the end, in these words.
-_COUNTED = {
-    "without_evidence": "pages that have nothing in common with others of their sites",
-    "given_out_early": "pages given out before their pools were ready",
-    "failed": "pages that could not be compared",
-    "undeclared": "items that do not declare the fields",
-    "refused": "items that did not take the values",
-    "passed_by": "items that are not of HTML pages",
-}
 
 
 class FieldsMiddleware:
@@ -112,14 +100,13 @@ class FieldsMiddleware:
                     yield each
                 else:
                     page = held.take(each, page, response)
-                    while page.released and page.pending > held.at_a_time:
-                        await held.moved()
+                    await held.catch_up(page)
             if held and not page and isinstance(response, HtmlResponse) and response.status == 200:
                 held.learn(response)
         finally:
             # Pipelines stay open for as long as a callback runs.
             while held and held.over and page and page.pending:
-                await held.moved()
+                await held.moved.wait()
 
 
 @dataclass(eq=False, slots=True)
@@ -127,9 +114,8 @@ class _Page:
     """A page with items. *response* is that of the page without its body."""
 
     site: str
-    url: str
-    response: Response | None
-    source: PooledPage | None = None  # until it was compared
+    response: Response
+    source: PooledPage | None = None  # until a worker has it
     size: int = 0  # bytes, packed
     pool: Sequence[PooledPage] = ()  # from when it was released
     released: bool = False  # it no longer waits for the pool of its site
@@ -137,15 +123,6 @@ class _Page:
     wanted: bool = False  # some item declares the fields
     pending: int = 0  # items that have not passed the pipelines
     found: PageTemplate | None = None
-
-
-@dataclass(eq=False, slots=True)
-class _Entry:
-    """An item, and whether it declares the fields."""
-
-    item: Any
-    page: _Page
-    wanted: bool
 
 
 class HeldItems:
@@ -158,7 +135,8 @@ class HeldItems:
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.over = False  # the spider is about to close: items pass at once
-        self.at_a_time = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
+        self._at_a_time = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
+        self.moved = asyncio.Event()  # wakes those who wait when an item has passed the pipelines
         self._crawler = crawler
         self._stats = crawler.stats
         self._fields = dict(config.fields)
@@ -167,40 +145,41 @@ class HeldItems:
             held=sys.maxsize,  # bounded by items and bytes, below
             store=PoolFolder(config.pool_dir) if config.pool_dir else None,
         )
-        wanted = frozenset(self._fields.values())
-        self._workers = [
-            _Worker(config, wanted, self._compared) for _ in range(config.extract_workers)
-        ]
+        self._wanted = frozenset(self._fields.values())
+        self._extraction = Extraction(
+            STRIP,
+            workers=config.extract_workers,
+            seconds=config.extract_seconds,
+            megabytes=config.extract_mb,
+        )
+        self._end: float | None = None  # when no page is compared any more
         self._pending = 0  # items that have not passed the pipelines
         self._held = self._held_bytes = 0  # items, and their pages, that wait for a pool
         self._queued_bytes = 0  # of pages that wait for a worker
-        self._lanes: dict[str, deque[_Entry]] = {}  # by site, in order of arrival
-        self._ready: deque[_Entry] = deque()  # it is their turn
+        self._lanes: dict[str, deque[tuple[Any, _Page]]] = {}  # by site, in order of arrival
+        self._ready: deque[tuple[Any, _Page]] = deque()  # it is their turn
         self._in_pipelines = 0
         self._paused = False
-        self._sites: set[int] = set()
-        self._undeclared: dict[type, bool] = {}
-        self._reported: set[type] = set()
+        self._declares: dict[type, bool] = {}
+        self._refusing: set[type] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._watch: asyncio.Task[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
+        self._step = min(STEP, config.held_seconds / 4)
+        self._watch = create_looping_call(self._give_out_older)
+        if self._step:
+            self._watch.start(self._step, now=False)
         crawler.signals.connect(self.flush, signal=signals.spider_idle)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         before_closing(crawler, self._give_out_all)
 
-    def take(self, item: Any, page: _Page | None, response: Response) -> _Page:
+    def take(self, item: Any, page: _Page | None, response: HtmlResponse) -> _Page:
         """Take an item, and its page if it is the first one of it."""
         page = page or self._new_page(response)
-        wanted = not self._is_undeclared(type(item))
-        page.wanted |= wanted
+        page.wanted |= self._declares_fields(type(item))
         page.pending += 1
         self._pending += 1
-        self._lanes.setdefault(page.site, deque()).append(_Entry(item, page, wanted))
-        if page.released:
-            self._compare(page)
-            self._advance(page.site)
-        else:
-            self._held += 1
+        self._held += not page.released
+        self._lanes.setdefault(page.site, deque()).append((item, page))
+        self._compare(page)
         if self.over or not self._config.held_seconds:
             self.flush()
         most, most_bytes = self._config.held_items, HELD_MEGABYTES * 1_000_000
@@ -209,16 +188,20 @@ class HeldItems:
         ):
             self._release(oldest, early=True)
         self._stats.max_value("tplspider/fields/held_max", self._held)
-        if self._held and self._watch is None:
-            self._watch = asyncio.create_task(self._give_out_in_time())
         self._pause()
         return page
 
-    def learn(self, response: Response) -> None:
+    async def catch_up(self, page: _Page) -> None:
+        """Wait until the pipelines have most items of a released page."""
+        while page.released and page.pending > self._at_a_time:
+            # Its items may stand behind those of a page that waits for the pool.
+            self._release(self._pools.give_out(page.site))
+            await self.moved.wait()
+
+    def learn(self, response: HtmlResponse) -> None:
         """Take a page without items, which tells about others of its site."""
         try:
-            source = _read(response)
-            self._release(self._add(source, None), page_site(source.url))
+            self._release(self._pools.add(_read(response), None))
         except Exception as error:  # noqa: BLE001 - no item is the worse for it
             logger.debug("%s cannot be read: %r", response.url, error)
 
@@ -226,128 +209,116 @@ class HeldItems:
         """Release all that waits for a pool."""
         self._release(self._pools.flush())
 
-    async def moved(self) -> None:
-        """Wait until another item has passed the pipelines."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        await future
+    def count(self, name: str) -> None:
+        self._stats.inc_value(f"tplspider/fields/{name}")
 
-    def count(self, name: str, number: int = 1) -> None:
-        if number:
-            self._stats.inc_value(f"tplspider/fields/{name}", number)
-
-    def _new_page(self, response: Response) -> _Page:
-        page = _Page(page_site(response.url), response.url, _without_body(response))
+    def _new_page(self, response: HtmlResponse) -> _Page:
+        page = _Page(page_site(response.url), response.replace(body=b""))
         try:
-            source = _read(response)
-            page.source, page.url, page.size = source, source.url, len(source.packed)
-            released = self._add(source, page)
+            page.source = _read(response)
+            page.size = len(page.source.packed)
             self._held_bytes += page.size
+            self._release(self._pools.add(page.source, page))
         except Exception as error:  # noqa: BLE001 - its items are worth more than their texts
-            page.source, page.released, page.compared = None, True, True
+            page.released = page.compared = True
             self._failed(page, error)
-            released = self._pools.give_out(page.site)  # its items do not pass earlier ones
-        self._release(released, page.site)
         return page
 
-    def _add(self, source: PooledPage, page: _Page | None) -> list[Released[_Page | None]]:
-        self._sites.add(hash(page_site(source.url)))
-        return self._pools.add(source, page)
-
-    def _release(
-        self, released: Iterable[Released[_Page | None]], site: str = "", *, early: bool = False
-    ) -> None:
-        """Pages no longer wait for their pool; other sites than *site* make room for it."""
-        sites = set()
+    def _release(self, released: Iterable[Released[_Page | None]], *, early: bool = False) -> None:
+        """Pages no longer wait for their pool."""
         for each in released:
-            sites.add(each.site)
-            if (page := each.entry) and not page.released:
+            if page := each.entry:
                 page.released, page.pool = True, each.pool
                 self._held -= page.pending
                 self._held_bytes -= page.size
-                self.count("given_out_early", int(early or site not in ("", each.site)))
+                if early:
+                    self.count("given_out_early")
                 self._compare(page)
-        for name in sites:
-            self._advance(name)
 
     def _compare(self, page: _Page) -> None:
-        """Have a page compared, once, if there is anything to be filled."""
-        if page.source and page.wanted:
+        """Have a released page compared, once, if there is anything to be filled."""
+        if page.released and page.wanted and page.source:
             self._queued_bytes += page.size
-            worker = self._workers[crc32(page.site.encode("utf-8", "replace")) % len(self._workers)]
-            worker.put(page, page.source)
+            self._start(self._strip(page, page.source))
             page.source = None
-
-    def _compared(self, page: _Page, found: PageTemplate | Exception) -> None:
-        self._queued_bytes -= page.size
-        page.compared, page.pool = True, ()
-        if isinstance(found, Exception):
-            self._failed(page, found)
-        else:
-            page.found = found
-            self.count("pages")
-            self.count("without_evidence", int(not found.evidence))
         self._advance(page.site)
-        self._pause()
+
+    async def _strip(self, page: _Page, source: PooledPage) -> None:
+        seconds = self._end and self._end - asyncio.get_running_loop().time()
+        job: Any = StripJob(source, page.site, self._wanted)
+        pool = cast("Any", page.pool)
+        try:
+            page.found = found = await self._extraction.extract(job, pool, seconds=seconds)
+        except ExtractionError as error:
+            self._failed(page, error)
+        else:
+            self.count("pages")
+            if found and not found.evidence:
+                self.count("without_evidence")
+        finally:
+            self._queued_bytes -= page.size
+            page.compared, page.pool = True, ()
+            self._advance(page.site)
+            self._pause()
 
     def _failed(self, page: _Page, error: Exception) -> None:
         self.count("failed")
-        logger.warning("%s cannot be compared, its items go without: %s", page.url, error)
+        logger.warning("%s cannot be compared, its items go without: %s", page.response.url, error)
 
     def _advance(self, site: str) -> None:
         """Items of a site whose turn has come go to the pipelines."""
         lane = self._lanes.get(site)
-        while lane and lane[0].page.released and (lane[0].page.compared or not lane[0].wanted):
+        while lane and (page := lane[0][1]).released and (page.compared or not page.wanted):
             self._ready.append(lane.popleft())
         if not lane:
             self._lanes.pop(site, None)
-        while self._ready and self._in_pipelines < self.at_a_time:
+        while self._ready and self._in_pipelines < self._at_a_time:
             self._in_pipelines += 1
-            self._start(self._process(self._ready.popleft()))
+            self._start(self._process(*self._ready.popleft()))
 
-    async def _process(self, entry: _Entry) -> None:
-        item, page = entry.item, entry.page
+    async def _process(self, item: Any, page: _Page) -> None:
         try:
-            if entry.wanted and page.found:
-                item = self._filled(item, page.found)
+            if page.found and self._declares[type(item)]:
+                self._fill(item, page.found)
             await process_item(self._crawler, item, page.response)
         except Exception as error:  # noqa: BLE001 - of a third-party signal handler, say
-            logger.error("An item of %s is lost: %r", page.url, error)  # noqa: TRY400
+            logger.error("An item of %s is lost: %r", page.response.url, error)  # noqa: TRY400
         finally:
             self._in_pipelines -= 1
             self._pending -= 1
             page.pending -= 1
             self._advance(page.site)
             self._pause()
-            waiting, self._waiting = self._waiting, []
-            for future in waiting:
-                if not future.done():  # it may have been cancelled
-                    future.set_result(None)
+            self.moved.set()
+            self.moved.clear()
 
-    def _filled(self, item: Any, found: PageTemplate) -> Any:
-        # Items of one page do not share lists, which a pipeline may change.
-        values = {name: copy(getattr(found, content)) for name, content in self._fields.items()}
+    def _fill(self, item: Any, found: PageTemplate) -> None:
+        adapter = ItemAdapter(item)
         try:
-            item = filled(item, values)
+            for name, content in self._fields.items():
+                # Items of one page do not share lists, which a pipeline may change.
+                adapter[name] = copy(getattr(found, content))
         except Exception as error:  # noqa: BLE001 - whatever the class of the item raises
             self.count("refused")
-            if type(item) not in self._reported:
-                self._reported.add(type(item))
+            if type(item) not in self._refusing:
+                self._refusing.add(type(item))
                 why, name = " ".join(str(error).split()), type(item).__qualname__
-                logger.error("%s does not take the fields, it stays as it is: %s", name, why)  # noqa: TRY400
+                logger.error("%s does not take the fields: %s", name, why)  # noqa: TRY400
         else:
             self.count("items")
-        return item
 
-    def _is_undeclared(self, kind: type) -> bool:
-        if kind not in self._undeclared:
-            missing = undeclared_fields(kind, self._fields)
-            self._undeclared[kind] = bool(missing)
+    def _declares_fields(self, kind: type) -> bool:
+        """Whether items of a class can have the fields: a dict can have any."""
+        if kind not in self._declares:
+            declared = ItemAdapter.get_field_names_from_class(kind)
+            missing = [] if declared is None else sorted(self._fields.keys() - {*declared})
+            self._declares[kind] = not missing
             if missing:
                 name, names = kind.__qualname__, ", ".join(missing)
                 logger.error("%s does not declare %s: such items get no fields", name, names)
-        self.count("undeclared", int(self._undeclared[kind]))
-        return self._undeclared[kind]
+        if not self._declares[kind]:
+            self.count("undeclared")
+        return self._declares[kind]
 
     def _pause(self) -> None:
         """Pause the engine if there is too much to do, and let it go on later."""
@@ -363,47 +334,30 @@ class HeldItems:
             self._paused = False
             engine.unpause()
 
-    async def _give_out_in_time(self) -> None:
-        longest = self._config.held_seconds
-        step = min(STEP, longest / 4)
-        while self._held:
-            await asyncio.sleep(step)
-            # One that is older before the next look would wait too long.
-            self._release(self._pools.give_out_older(longest - step), early=True)
-        self._watch = None
+    def _give_out_older(self) -> None:
+        # One that is older before the next look would wait too long.
+        longest = self._config.held_seconds - self._step
+        self._release(self._pools.give_out_older(longest), early=True)
 
     async def _give_out_all(self, reason: str) -> None:
         """Give out all items before the spider closes."""
         engine, is_idle = self._crawler.engine, reason == "finished"
-        if not is_idle:
+        if not is_idle and self._end is None:
             self.over = True
             engine.pause()  # or pages would come for ever
-            for worker in self._workers:
-                worker.hurry(self._config.extract_seconds)
-        try:
-            while self._pending:
-                self.flush()
-                await self.moved()
-        except Exception:
-            logger.exception("Items that were held back cannot be given out")
+            self._end = asyncio.get_running_loop().time() + self._config.extract_seconds
+            self._extraction.hurry(self._config.extract_seconds)
+        while self._pending:
+            self.flush()
+            await self.moved.wait()
         # Pipelines may have made requests of these items, as in any crawl.
         if is_idle and not self.over and not engine.spider_is_idle():
             raise DontCloseSpider
 
     async def spider_closed(self) -> None:
-        if self._watch:
-            self._watch.cancel()
-        await asyncio.gather(*(worker.close() for worker in self._workers))
-        self._stats.set_value("tplspider/fields/sites", len(self._sites))
-        value = {
-            name: self._stats.get_value(f"tplspider/fields/{name}", 0)
-            for name in ("items", "pages", "held_max", *_COUNTED)
-        }
-        logger.info(
-            "Fields of items: %d items of %d pages have them, %d were held back at most%s",
-            *(value[name] for name in ("items", "pages", "held_max")),
-            "".join(f"; {words}: {value[name]}" for name, words in _COUNTED.items() if value[name]),
-        )
+        if self._watch.running:
+            self._watch.stop()
+        await self._extraction.close()
         await asyncio.to_thread(self._pools.save)  # another process may have the lock
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -412,122 +366,11 @@ class HeldItems:
         task.add_done_callback(self._tasks.discard)
 
 
-class _Worker:
-    """A process that compares the pages of some sites, one after the other."""
-
-    def __init__(
-        self,
-        config: Config,
-        wanted: frozenset[str],
-        done: Callable[[_Page, PageTemplate | Exception], None],
-    ) -> None:
-        self._extraction = Extraction(
-            STRIP, workers=1, seconds=config.extract_seconds, megabytes=config.extract_mb
-        )
-        self._done = done
-        self._wanted = wanted
-        self._queue: deque[tuple[_Page, PooledPage]] = deque()
-        self._task: asyncio.Task[None] | None = None
-        self._end: float | None = None  # when no page is compared any more
-
-    def put(self, page: _Page, source: PooledPage) -> None:
-        self._queue.append((page, source))
-        if self._task is None:
-            self._task = asyncio.create_task(self._run())
-
-    def hurry(self, seconds: float) -> None:
-        """Give up on the pages that are not compared in so many seconds from now."""
-        if self._end is None:
-            self._end = asyncio.get_running_loop().time() + seconds
-            self._extraction.hurry(seconds)
-
-    async def close(self) -> None:
-        await self._extraction.close()
-
-    async def _run(self) -> None:
-        while self._queue:
-            page, source = self._queue.popleft()
-            found: PageTemplate | Exception
-            try:
-                found = await self._compare(page, source)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it costs one page
-                found = error
-            self._done(page, found)
-        self._task = None
-
-    async def _compare(self, page: _Page, source: PooledPage) -> PageTemplate:
-        seconds = None
-        if self._end is not None:
-            seconds = self._end - asyncio.get_running_loop().time()
-            if seconds <= 0:
-                raise ExtractionError("timed out: no time is left for it")
-        job: Any = StripJob(source, page.site, self._wanted)
-        found = await self._extraction.extract(job, cast("Any", page.pool), seconds=seconds)
-        assert found is not None
-        return found
-
-
-def _read(response: Response) -> PooledPage:
+def _read(response: HtmlResponse) -> PooledPage:
     """The page of a response; ValueError or LookupError if it cannot be read."""
-    assert isinstance(response, HtmlResponse)
     encoding = known_encoding(response.encoding)
     page = WebPage(response.url, response.body, given_encoding=encoding, given_html=True)
     source = PooledPage.of(response.url, page.text)
     if source.is_too_large:
         raise ValueError("it has more elements or attributes than can be read")
     return source
-
-
-def _without_body(response: Response) -> Response | None:
-    """The response for handlers of ``item_scraped``: a body is too much to be held."""
-    try:
-        return response.replace(body=b"")
-    except Exception:  # noqa: BLE001 - of a class with a constructor of its own
-        return None
-
-
-def undeclared_fields(item_class: type, names: Iterable[str]) -> list[str]:
-    """Those of the fields that items of a class cannot have: a dict can have any."""
-    declared = ItemAdapter.get_field_names_from_class(item_class)
-    return [] if declared is None else [name for name in names if name not in declared]
-
-
-def filled(item: Any, values: Mapping[str, object]) -> Any:
-    """The item with these values: the same one, or a changed copy of one that is frozen.
-
-    If the item does not take them it is as it was, and its exception is raised.
-    """
-    adapter = ItemAdapter(item)
-    before = {name: adapter[name] for name in values if name in adapter}
-    try:
-        for name, value in values.items():
-            adapter[name] = value
-    except Exception as error:
-        for name in values:
-            with suppress(Exception):  # what could not be set cannot be set back
-                if name in before:
-                    adapter[name] = before[name]
-                else:
-                    del adapter[name]
-        if _is_frozen(error):
-            return _changed_copy(item, values)
-        raise
-    return item
-
-
-def _is_frozen(error: Any) -> bool:
-    """Whether an exception of dataclasses, attrs or pydantic says that an item is frozen."""
-    kinds = [type(error).__name__.lower()]
-    if hasattr(error, "errors"):
-        kinds += [each["type"] for each in error.errors()]
-    return any(kind.startswith("frozen") for kind in kinds)
-
-
-def _changed_copy(item: Any, values: Mapping[str, object]) -> Any:
-    """A copy that differs in these values alone: its constructor would convert others again."""
-    if hasattr(item, "model_copy"):  # of pydantic
-        return item.model_copy(update=dict(values))
-    changed = copy(item)
-    for name, value in values.items():
-        object.__setattr__(changed, name, value)
-    return changed

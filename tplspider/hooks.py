@@ -52,8 +52,3 @@ def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[Non
 async def process_item(crawler: Crawler, item: object, response: Response | None = None) -> None:
     """Send an item through the pipelines to the feeds when no callback can give it any more."""
     await crawler.engine.scraper.start_itemproc_async(item, response=response)
-
-
-async def close_spider(crawler: Crawler, reason: str) -> None:
-    """Close the spider from a component, as documented."""
-    await crawler.engine.close_spider_async(reason=reason)

@@ -40,11 +40,8 @@ def search_many(
     override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
     their own. Raises ValueError if settings or arguments are wrong; a wrong input is answered.
     """
-    is_one = isinstance(inputs, str | bytes | Mapping)
-    if is_one or not isinstance(inputs, Iterable | AsyncIterable):
-        raise ValueError("inputs: expected an iterable of addresses, or of mappings with a 'url'")
-    if settings is not None and not isinstance(settings, Mapping):
-        raise ValueError(f"settings: expected a mapping, not {type(settings).__name__}")
+    if isinstance(inputs, str | Mapping):
+        raise ValueError("inputs: expected an iterable of addresses, or of mappings with a 'url'")  # noqa: TRY004 - as all that is wrong
     for name in {"url", "urls", "column"} & arguments.keys():
         raise ValueError(f"{name}: the key pages are given as inputs")
     merged = Settings()
@@ -61,7 +58,6 @@ class ManySearches(AsyncIterator["SearchAnswer"], AbstractAsyncContextManager["M
     """The answers, for ``async for``. Leaving the loop ends all searches."""
 
     def __init__(self, crawl: _Crawl) -> None:
-        self._crawl = crawl
         # A generator: the event loop closes it when nothing refers to it any more.
         self._answers = crawl.answers()
 
@@ -74,21 +70,6 @@ class ManySearches(AsyncIterator["SearchAnswer"], AbstractAsyncContextManager["M
     async def aclose(self) -> None:
         """End all searches, and wait until everything is closed."""
         await self._answers.aclose()
-
-    @property
-    def under_way(self) -> dict[str, str]:
-        """The ids of the searches that are open now, with the key pages as they were given."""
-        found = [(name, search.session) for name, search in [*self._crawl.open.items()]]
-        return {name: each.requested_url for name, each in found if each.phase != "over"}
-
-    def cancel(self, search_id: str) -> bool:
-        """End an open search: its answer has what was found so far. False if it is not open."""
-        search = self._crawl.open.get(search_id)
-        if search is None or search.session.phase == "over":
-            return False
-        tracker = self._crawl.crawler.spider.tracker
-        self._crawl.loop.call_soon_threadsafe(tracker.cancel, search_id)
-        return True
 
 
 class _Crawl:
@@ -103,10 +84,6 @@ class _Crawl:
         # Of the reactor's loop.
         self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
         self._began, self._left = asyncio.Event(), asyncio.Event()
-
-    @property
-    def open(self) -> dict[str, Any]:
-        return getattr(self.crawler and self.crawler.spider, "searches", {})
 
     async def answers(self) -> AsyncGenerator[SearchAnswer]:
         """The answers as they come; when this is closed, the crawl is ended."""

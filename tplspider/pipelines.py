@@ -14,7 +14,7 @@ from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandida
 from tplspider.search.cliques import POOL
 from tplspider.tracker import count_lost
 from tplspider.web.addresses import identity
-from tplspider.web.page import BAD_INPUT, NO_LINKS
+from tplspider.web.page import BAD_INPUT
 from tplspider.web.text import storable_value
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ class ValidationPipeline:
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
         # The explored pages and witnesses of searches that are over, as long.
         self._seen: dict[str, set[str]] = {}
-        self._by_pool: set[str] = set()  # those that had no pages, but may have had a saved pool
         crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 
     @classmethod
@@ -61,8 +60,6 @@ class ValidationPipeline:
         pages = [row["url"] for row in summary.explored if row["outcome"] == "page"]
         pages += [row["url"] for row in summary.witnesses if row["outcome"] == "page"]
         self._seen[summary.search_id] = {identity(url) for url in pages}
-        if summary.reason == POOL or summary.key_outcome == NO_LINKS:
-            self._by_pool.add(summary.search_id)
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, TemplateCandidate):
@@ -73,13 +70,9 @@ class ValidationPipeline:
             seats = self._seats.pop(item.search_id, {})
             # One search may answer several lines of a list: its pages come before the first.
             is_first = self._seen.pop(item.search_id, None) is not None
-            self._by_pool.discard(item.search_id)
             fault = _summary_fault(item, seats if is_first else None)
         elif isinstance(item, PageTemplate):
-            by_pool = item.search_id in self._by_pool
-            fault = _template_fault(
-                item, None if by_pool else self._seen.get(item.search_id, set())
-            )
+            fault = _template_fault(item, self._seen.get(item.search_id, set()))
         else:
             return item
         if fault:
@@ -115,26 +108,19 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> st
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 
-def _template_fault(item: PageTemplate, seen: AbstractSet[str] | None) -> str:
+def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
     if len(item.candidates) != item.evidence or (item.template_share and not item.candidates):
         return f"{len(item.candidates)} pages and evidence {item.evidence}"
-    if seen is None or item.method == POOL:
+    if item.method == POOL:
         from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
 
         if {page_site(url) for url in item.candidates} - {page_site(item.key_url)}:
             return "its pages are not pages of its site"
-    elif not set(map(_identity, item.candidates)) <= seen:
+    elif not set(map(identity, item.candidates)) <= seen:
         return "its pages are neither explored pages nor witnesses"
     if not 0 <= item.template_share <= 1:
         return f"template_share={item.template_share} is not a share"
     return ""
-
-
-def _identity(url: str) -> str:
-    try:
-        return identity(url)
-    except ValueError:  # not an address
-        return ""
 
 
 def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:

@@ -54,9 +54,8 @@ def is_private(address: IPAddress) -> bool:
     """Whether *address* is anything but a globally reachable unicast address."""
     if isinstance(address, IPv6Address):  # it may be a way to an IPv4 address
         nat64 = IPv4Address(address.packed[12:]) if address in _NAT64 else None
-        one = address.ipv4_mapped or address.sixtofour or nat64
-        if inside := [one] if one else address.teredo:
-            return any(map(is_private, inside))
+        if inside := address.ipv4_mapped or address.sixtofour or nat64:
+            return is_private(inside)
     return any(address in network for network in _NETWORKS)
 
 

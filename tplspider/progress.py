@@ -41,7 +41,7 @@ _Bar.set_lock(RLock())  # tqdm's default would fix the start method of multiproc
 
 
 class _AboveBar:
-    """The stream of log handlers while there is a bar: they write whole lines."""
+    """The stream of log handlers: they write whole lines, above the bar if there is one."""
 
     def write(self, text: str) -> None:
         _Bar.write(text, file=sys.stderr, end="")
@@ -52,6 +52,8 @@ class _AboveBar:
 
 class Progress:
     """Extension for lists (``spider.is_list``) and commands (``spider.shows_progress``)."""
+
+    unit, done_word = " lines", "answered"
 
     def __init__(self, crawler: Crawler) -> None:
         self._spider = cast("TemplateCandidatesSpider", crawler.spider)
@@ -70,8 +72,6 @@ class Progress:
         connect(self.link_settled, signal=signals.link_settled)
         connect(self.spider_closed, signal=scrapy_signals.spider_closed)
         connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
-
-    unit = " lines"
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -95,9 +95,6 @@ class Progress:
             self._call.stop()
         if self._bar is not None:
             self._bar.close()
-            for handler in _handlers():
-                if isinstance(handler.stream, _AboveBar):
-                    handler.setStream(sys.stderr)
 
     def engine_stopped(self) -> None:
         """Print the table after everything that Scrapy logs."""
@@ -124,14 +121,16 @@ class Progress:
         outcomes = f"{counts.complete} complete, {counts.partial} partial"
         return f"{searches}, {outcomes}, {counts.unusable.total()} unusable"
 
+    def _print(self, line: str) -> None:
+        logger.info("%s", line)
+
     def _log(self) -> None:
         total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
-        loads = counted(self._counts.loads, "load")
-        logger.info("%d%s lines answered, %s, %s", self._done, total, self._figures(), loads)
+        self._print(f"{self._done}{total}{self.unit} {self.done_word}, {self._figures()}")
 
     def _redraw(self) -> None:
-        for handler in _handlers():  # again: Scrapy installs a new one when a crawl starts
-            if handler.stream is sys.stderr:
+        for handler in logging.root.handlers:  # again: each crawl installs a new one
+            if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                 handler.setStream(_AboveBar())
         with suppress(OSError, ValueError):  # the terminal is gone
             if self._is_list:
@@ -144,7 +143,7 @@ class Progress:
 class PageProgress(Progress):
     """Extension for a spider that goes through files: its lines are for a person, not a log."""
 
-    unit = " files"
+    unit, done_word = " files", "done"
     _spider: TemplateStripSpider  # type: ignore[assignment]
 
     def engine_stopped(self) -> None:
@@ -157,19 +156,11 @@ class PageProgress(Progress):
     def _figures(self) -> str:
         return self._spider.phase
 
-    def _log(self) -> None:
-        total = "" if self._spider.line_count is None else f" of {self._spider.line_count}"
-        self._print(f"{self._figures()}: {self._done}{total} files")
-
     def _print(self, line: str) -> None:
         with suppress(OSError):
             print(printable(line), file=sys.stderr, flush=True)
 
 
-def _handlers() -> list[Any]:
-    return [each for each in logging.root.handlers if isinstance(each, logging.StreamHandler)]
-
-
 def _is_terminal() -> bool:
-    is_dumb = os.environ.get("TERM", "dumb") == "dumb" or os.environ.get("TQDM_DISABLE")
+    is_dumb = os.environ.get("TERM", "dumb") == "dumb"
     return sys.stderr is not None and sys.stderr.isatty() and not is_dumb

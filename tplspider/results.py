@@ -21,9 +21,6 @@ from tplspider.tracker import count_lost
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
-
     from tplspider.keylist import KeyPage
     from tplspider.spiders.template_candidates import OpenSearch, TemplateCandidatesSpider
 
@@ -203,25 +200,18 @@ class Results:
         for _ in range(_LONGEST_WAIT):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._all_out.wait(), 1)
-                break
+                return [item for item in self._out if item]
             slot = self._crawler.engine.scraper.slot
             if not slot or not slot.itemproc_size:
-                logger.warning("A middleware has dropped items of the search %s", self._search_id)
                 break
-        else:
-            logger.error("Items of the search %s never left the pipelines", self._search_id)
-            count_lost(self._crawler, self._search_id)
+        # A middleware has dropped them, or a pipeline put others in their place.
+        logger.error("Items of the search %s never came to the feeds", self._search_id)
+        count_lost(self._crawler, self._search_id)
         self._expected = 0
-        return [item for item in self._out if isinstance(item, OURS)]
+        return [item for item in self._out if item]
 
-    def item_scraped(self, item: Any, response: Response | Failure | None) -> None:
+    def item_scraped(self, item: Any) -> None:
         if isinstance(item, OURS):
-            self._count(item)
-        elif self._expected and self._is_current(response):
-            # A pipeline has put something else in its place, which our feeds do not take.
-            if self._crawler.settings.getdict("FEEDS"):
-                logger.error("A pipeline has replaced an item by a %s", type(item).__name__)
-                count_lost(self._crawler, self._search_id)
             self._count(item)
 
     def item_dropped(self, item: Any) -> None:
@@ -232,12 +222,6 @@ class Results:
         if isinstance(item, OURS):
             count_lost(self._crawler, item.search_id)
             self._count(None)
-
-    def _is_current(self, response: Response | Failure | None) -> bool:
-        request = getattr(response, "request", None)
-        return response is None or bool(
-            request and request.cb_kwargs.get("search_id") == self._search_id
-        )
 
     def _count(self, item: Any) -> None:
         self._out.append(item)

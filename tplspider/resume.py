@@ -131,9 +131,10 @@ class Journal:
         for path, file in self.files.items():
             if file.closed or file.fault or not file.in_turns:
                 continue
-            if file.tell() > self.lengths.get(path, 0):
-                file.truncate(self.lengths[path])
-                file.seek(self.lengths[path])
+            length = max(file.start, self.lengths.get(path, 0))
+            if file.tell() > length:
+                file.truncate(length)
+                file.seek(length)
 
     def close(self) -> None:
         self._db.close()

@@ -17,32 +17,9 @@ list, is out; *repeated* if its search was made for an earlier line.
 A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tplspider.search.session import Event
-
 search_opened = object()
 search_started = object()
 link_settled = object()
 search_ended = object()
 search_settled = object()
 line_answered = object()
-
-
-def signal_of(event: Event) -> tuple[object, dict[str, object]]:
-    """The signal that tells of an event, and what it is sent with."""
-    # Imported lazily: those who only connect to signals do not need them.
-    from tplspider.search.session import LinkSettled, SearchEnded, SearchStarted
-
-    with_search = {"session": event.session, "search": event.session.search}
-    match event:
-        case SearchStarted():
-            counts = {"links": event.links, "unparsable": event.unparsable}
-            return search_started, {**with_search, **counts}
-        case LinkSettled():
-            return link_settled, {**with_search, "visit": event.visit}
-        case SearchEnded():
-            return search_ended, {"session": event.session, "summary": event.summary}

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tplspider.arguments import Config
+    from tplspider.feeds import Outputs
     from tplspider.items import CandidateSearch, PageTemplate
-    from tplspider.outputs import Outputs
-    from tplspider.pools.pool import Pool
+    from tplspider.pools.pool import Pool, PooledPage
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
@@ -100,25 +100,23 @@ class PageTexts:
         """Compare a key page with the saved pool of its site: if that tells, there is no search."""
         if not self.pools:
             return
-        from tplspider.pools.pool import companions, page_site  # imported lazily: few need it
-        from tplspider.pools.site_templates import COMPANIONS
-        from tplspider.template.extract import PageSource
+        from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
 
-        session, key = search.session, PageSource(page.url, page.text)
-        pool = await asyncio.to_thread(self.pools.load, page_site(key.url))
-        found, why = None, f"There is no pool of {page_site(key.url)} in {self.pools.directory}"
+        site, found = page_site(page.url), None
+        pool = await asyncio.to_thread(self.pools.load, site)
+        why = f"There is no pool of {site} in {self.pools.directory}"
         if pool:
-            near = await asyncio.to_thread(lambda: companions(key, pool)[: COMPANIONS + SPARE])
-            why = f"The pool of its site tells nothing about {key.url}"
+            why = f"The pool of its site tells nothing about {page.url}"
             try:
-                others, seconds = [each.source for each in near], search.seconds_left()
-                found = await self._compare(key, others, seconds, COMPANIONS)
+                found = await self._with_pool(page.url, page.text, pool, search.seconds_left())
             except ExtractionError as error:
-                why = f"{key.url} cannot be compared with the pool of its site ({error})"
-        if found and found.evidence and session.phase != "over":
-            self._by_pool[session.search_id] = replace(found, method=POOL)
-            session.stop(POOL)
-        elif session.phase != "over":
+                why = f"{page.url} cannot be compared with the pool of its site ({error})"
+        if search.session.phase == "over":
+            return
+        if found:
+            self._by_pool[search.session.search_id] = found
+            search.session.stop(POOL)
+        else:
             logger.warning("%s: searching", why)
 
     async def _by_archive(
@@ -129,16 +127,25 @@ class PageTexts:
         is_thin = summary and not summary.complete and summary.not_archived
         if not storage or not is_thin or not kept or kept[0].role != KEY:
             return None
-        from tplspider.pools.pool import companions, page_site  # imported lazily: few need it
+        from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
+
+        key = kept[0]
+        pool = stored_pool(storage.source.pages(page_site(key.url)))
+        return await self._with_pool(key.url, key.html, pool.pages)
+
+    async def _with_pool(
+        self, url: str, html: str, pool: Sequence[PooledPage], seconds: float | None = None
+    ) -> PageTemplate | None:
+        """The text of a page by pages of its site; None if they tell nothing about it."""
+        from tplspider.pools.pool import companions  # imported lazily: few crawls need it
         from tplspider.pools.site_templates import COMPANIONS
         from tplspider.template.extract import PageSource
 
-        key = PageSource(kept[0].url, kept[0].html)
-        pool = stored_pool(storage.source.pages(page_site(key.url)))
-        others = [each.source for each in companions(key, pool.pages)]
-        if not others:
+        key = PageSource(url, html)
+        near = await asyncio.to_thread(lambda: companions(key, pool)[: COMPANIONS + SPARE])
+        if not near:
             return None
-        found = await self._compare(key, others[: COMPANIONS + SPARE], None, COMPANIONS)
+        found = await self._compare(key, [each.source for each in near], seconds, COMPANIONS)
         return replace(found, method=POOL) if found and found.evidence else None
 
     def hurry(self) -> None:

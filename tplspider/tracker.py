@@ -13,7 +13,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from tplspider import signals
-from tplspider.hooks import before_closing, check_hooks, close_spider, process_item
+from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
 from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, POOL
 from tplspider.web.page import ERROR, NoPage
@@ -94,7 +94,6 @@ class CliqueTracker:
             (self.spider_idle, scrapy_signals.spider_idle),
             (self.scheduler_empty, scrapy_signals.scheduler_empty),
             (self.spider_error, scrapy_signals.spider_error),
-            (self.spider_closed, scrapy_signals.spider_closed),
         ):
             crawler.signals.connect(handler, signal=signal)
 
@@ -124,11 +123,7 @@ class CliqueTracker:
         if timer := self._timers.pop(session.search_id, None):
             timer.cancel()
         if not self.spider.is_list and session.summary and not self._is_closing:
-            self._start(close_spider(self.crawler, session.summary.reason))
-
-    def spider_closed(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
+            self._start(self.crawler.engine.close_spider_async(reason=session.summary.reason))
 
     def cancel(self, search_id: str) -> bool:
         """End an open search with what was found so far; whether there is one."""
@@ -166,7 +161,7 @@ class CliqueTracker:
         self.spider.texts.hurry()
         for search in open_searches:
             if search.session.phase != "over" and self.spider.can_go_on:
-                self.spider.drop(search)
+                self.spider.settle(search)  # for another start
             else:
                 self._end_early(search, reason)
         for search in open_searches:

@@ -8,16 +8,14 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
-from scrapy.exceptions import DropItem
 from scrapy.resolver import CachingThreadedResolver
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
 from twisted.internet.error import DNSLookupError
 
 from tplspider import signals as our_signals
-from tplspider.hooks import close_spider
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.session import SearchLimits, SearchSession, read_web_page
+from tplspider.search.session import SearchLimits, read_web_page
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -49,13 +47,6 @@ class DroppingMiddleware(BaseSpiderMiddleware):
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         return None if "vanish" in request.url else request
-
-
-class ItemDroppingMiddleware(BaseSpiderMiddleware):
-    """Drops every item."""
-
-    def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        return None
 
 
 class StumblingSpider(TemplateCandidatesSpider):
@@ -105,34 +96,6 @@ class FailingPipeline:
         return item
 
 
-class SlowPipeline:
-    """Takes its time for every item."""
-
-    async def process_item(self, item: Any) -> Any:
-        await asyncio.sleep(0.2)
-        return item
-
-
-class ClosesThrice:
-    """Closes the spider, three times at once, when the eighth response has come."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._responses = 0
-        self._tasks: list[asyncio.Future[None]] = []
-        crawler.signals.connect(self.count, signal=signals.response_received)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def count(self) -> None:
-        self._responses += 1
-        if self._responses == 8:
-            for reason in ("first", "second", "third"):
-                self._tasks.append(asyncio.ensure_future(close_spider(self._crawler, reason)))
-
-
 class FailingMiddleware(BaseSpiderMiddleware):
     """Fails on every item."""
 
@@ -163,37 +126,12 @@ class StopsAtFirstEnd:
         os.kill(os.getpid(), signal.SIGINT)
 
 
-class DiesOfOne:
-    """Ends the process as the system does, when the key page DIES_OF is searched."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        crawler.signals.connect(self.die, signal=our_signals.search_started)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def die(self, session: SearchSession) -> None:
-        if session.url == self.crawler.settings["DIES_OF"]:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
 class SlowTemplates:
     """A pipeline that keeps templates for a while: what comes after them is out before."""
 
     async def process_item(self, item: Any) -> Any:
         if isinstance(item, PageTemplate):
             await asyncio.sleep(0.3)
-        return item
-
-
-class NoSummaries:
-    """A pipeline that lets no summary out."""
-
-    def process_item(self, item: Any) -> Any:
-        if isinstance(item, CandidateSearch):
-            raise DropItem("not wanted")
         return item
 
 

@@ -10,15 +10,16 @@ import sys
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.odd_extractors import workers_of
 from tests.support.other_project import NAME, Project
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
@@ -138,10 +139,7 @@ class RunningCrawl:
 
     def workers(self) -> list[int]:
         """The processes that compare pages."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        children = [int(pid) for file in tasks for pid in file.read_text("ascii").split()]
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
-        return [pid for pid, command in commands.items() if b"spawn_main" in command]
+        return workers_of(self.process.pid)
 
     def end(self, sent: signal.Signals | None = None) -> Crawl:
         """Wait until it has ended, by a signal or by itself."""

@@ -21,12 +21,9 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 RETRY_AFTER = (
     "120",
     "soon",
-    "-1",
     "nan",
     "9" * 400,
     "Sun, 06 Nov 1994 08:49:37 GMT",
-    "Sat, 06 Nov 2094 08:49:37",
-    "Sat, 06 Nov 2094 08:49:37 -0000",
     "Sat, 99 Nov 99999 99:99:99 +9999",
 )
 
@@ -87,15 +84,12 @@ def second_time(first: Answer) -> Answer:
 
 TIMEOUTS = [
     Trap("/silent.html", "timeout", stall(b"")),
-    Trap("/slow-header.html", "timeout", stall(OK + b"X-Slow: ")),
     Trap("/slow-body.html", "timeout", stall(OK + b"Content-Length: 99\r\n\r\n<p>only this")),
     Trap("/dribble.html", "timeout", dribble),
 ]
 CONNECTIONS = [
     Trap("/empty-reply.html", "connection", raw(b"")),
     Trap("/reset.html", "connection", reset(b"")),
-    # Once the response has begun, it is the response that is broken.
-    Trap("/closed-in-status.html", "bad-response", raw(b"HTTP/1.1 20")),
     Trap("/closed-in-header.html", "bad-response", raw(OK + b"X-Half")),
     Trap("/reset-in-body.html", "bad-response", reset(OK + b"Content-Length: 99\r\n\r\n<p>so")),
     Trap("/flaky.html", "page", second_time(raw(b""))),
@@ -103,34 +97,20 @@ CONNECTIONS = [
 STATUS_LINES = [
     Trap("/http-0.9.html", "bad-response", raw(html("As it was in 1991"))),
     Trap("/http-1.0.html", "page", raw(b"HTTP/1.0 200 OK\r\n\r\n" + html("1996"))),
-    Trap("/http-9.9.html", "page", raw(b"HTTP/9.9 200 OK\r\n\r\n" + html("2096"))),
     Trap("/garbage.html", "bad-response", raw(b"\x00\xff garbage\r\n\r\n" * 99)),
     Trap("/tls.html", "bad-response", raw(b"\x15\x03\x03\x00\x02\x02\x28")),
-    Trap("/status-word.html", "bad-response", raw(b"HTTP/1.1 fine OK\r\n\r\n<p>x")),
-    Trap("/status-none.html", "bad-response", raw(b"HTTP/1.1\r\n\r\n<p>x")),
-    Trap("/status-negative.html", "bad-response", raw(b"HTTP/1.1 -200 OK\r\n\r\n<p>x")),
-    Trap("/status-huge.html", "bad-response", raw(b"HTTP/1.1 99999 OK\r\n\r\n<p>x")),
     Trap("/status-line.html", "bad-response", raw(b"HTTP/1.1 200 " + b"x" * 99_000)),
     Trap("/continue.html", "page", raw(b"HTTP/1.1 100 Go on\r\n\r\n" * 3 + OK + b"\r\n<p>Went on")),
-    Trap("/switching.html", "bad-response", raw(b"HTTP/1.1 101 Switching\r\n\r\n<p>x")),
 ]
 HEADERS = [
     Trap("/header-long.html", "bad-response", raw(OK + b"X-Long: " + b"x" * 99_000 + b"\r\n\r\n")),
-    Trap("/header-endless.html", "bad-response", stream(OK + b"X: ", b"x" * 99_000, 500)),
     Trap("/headers-endless.html", "bad-response", stream(OK, b"X-Again: and again\r\n" * 99, 99)),
-    Trap("/header-no-colon.html", "page", status("200 OK", "no colon in here")),
-    Trap("/header-no-name.html", "bad-response", status("200 OK", ": no name")),
     Trap("/header-name.html", "bad-response", status("200 OK", "X-\xff: a name of bytes")),
     Trap("/header-bytes.html", "page", status("200 OK", "X-Bytes: \xff\x00\xfe")),
-    Trap("/header-folded.html", "page", status("200 OK", "X-Folded: one\r\n two")),
-    Trap("/bare-newlines.html", "page", raw(b"HTTP/1.1 200 OK\nX: y\n\n" + html("Bare newlines"))),
-    Trap("/length-word.html", "bad-response", raw(OK + b"Content-Length: ten\r\n\r\n<p>x")),
     Trap("/length-negative.html", "bad-response", raw(OK + b"Content-Length: -5\r\n\r\n<p>x")),
-    Trap("/length-twice.html", "bad-response", status("200 OK", "Content-Length: 9")),
     Trap(
         "/length-huge.html", "too-large", raw(OK + b"Content-Length: " + b"9" * 40 + b"\r\n\r\n<p>")
     ),
-    Trap("/length-zero.html", "bad-response", raw(OK + b"Content-Length: 0\r\n\r\n<p>text")),
 ]
 BODIES = [
     Trap("/empty.html", "bad-response", lambda exchange: exchange.answer()),
@@ -144,43 +124,28 @@ BODIES = [
         "bad-response",
         raw(CHUNKED + b"4\r\n<p>x\r\nzz\r\n<p>y\r\n0\r\n\r\n"),
     ),
-    Trap("/chunk-first.html", "bad-response", raw(CHUNKED + html("Not chunked at all"))),
-    Trap("/chunk-negative.html", "bad-response", raw(CHUNKED + b"-4\r\n<p>x\r\n0\r\n\r\n")),
     Trap("/chunk-no-end.html", "bad-response", raw(CHUNKED + b"4\r\n<p>x\r\n")),
-    Trap("/chunk-short.html", "bad-response", raw(CHUNKED + b"ff\r\n<p>x\r\n0\r\n\r\n")),
-    Trap("/chunk-huge.html", "bad-response", raw(CHUNKED + b"f" * 16 + b"\r\n<p>x")),
-    Trap("/chunk-line.html", "bad-response", raw(CHUNKED + b"4;" + b"x" * 99_000)),
-    Trap("/chunk-none.html", "bad-response", raw(CHUNKED + b"0\r\n\r\n")),
 ]
 ENCODINGS = [
-    Trap("/bad-gzip.html", "bad-response", encoded("gzip", html("no gzip"))),
-    Trap("/bad-gzip-head.html", "bad-response", encoded("gzip", b"\x1f\x8b\x08\xff")),
     Trap(
         "/bad-gzip-data.html",
         "bad-response",
         encoded("gzip", gzip.compress(b"")[:10] + b"\xff" * 9),
     ),
     Trap("/bad-deflate.html", "bad-response", encoded("deflate", b"\xffno deflate")),
-    Trap("/bad-br.html", "bad-response", encoded("br", b"\xffno brotli")),
-    Trap("/bad-zstd.html", "bad-response", encoded("zstd", b"no zstandard")),
-    Trap("/empty-gzip.html", "bad-response", encoded("gzip", gzip.compress(b""))),
-    Trap("/nothing-gzip.html", "bad-response", encoded("gzip", b"")),
     Trap("/half-gzip.html", "page", encoded("gzip", gzip.compress(html("Half of it"))[:-12])),
     Trap("/unknown-encoding.html", "bad-response", encoded("lzw", b"\x1f\x9d\x90\x00\x01\x02")),
-    Trap("/encoding-bytes.html", "bad-response", encoded("\xff", html("Bytes"))),
-    Trap("/no-encoding.html", "page", encoded("identity", html("Identity"))),
     Trap("/wrong-header.html", "page", encoded("UTF-8", html("A charset that is not an encoding"))),
 ]
 STATUSES = [
     *(
         Trap(f"/status-{code}.html", f"http-{code}", status(f"{code} Bad Luck"))
-        for code in (300, 400, 401, 402, 403, 404, 405, 407, 410, 418, 429, 451, 500, 502, 503, 999)
+        for code in (300, 401, 404, 407, 418, 429, 451, 502, 999)
     ),
     *(
         Trap(f"/status-{code}.html", f"http-{code}", raw(f"HTTP/1.1 {code} No\r\n\r\n".encode()))
-        for code in (204, 205, 304)
+        for code in (204, 304)
     ),
-    Trap("/status-204-body.html", "http-204", status("204 No Content")),
     Trap("/status-206.html", "http-206", status("206 Part", "Content-Range: bytes 0-9/99")),
     *(
         Trap(

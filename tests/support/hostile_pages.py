@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ HOST = "".join(chr(0x4E00 + i) for i in range(1300))  # Punycode would sort thes
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Length 9>>stream\n\x00\x01\x02\x03\nendstream"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
-ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 XHTML = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n'
     '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{}</p></body></html>'
@@ -52,24 +50,14 @@ def text(words: str, encoding: str, declared: str = "") -> Answer:
     return body(html(words).decode().encode(encoding), kind)
 
 
-def now(exchange: Exchange) -> None:
-    exchange.answer(html(f"It is {time.time_ns()}"))
-
-
 TYPES = [
     Trap("/pdf.html", "not-html", body(PDF, "application/pdf")),
     Trap("/image.html", "not-html", body(PNG, "image/png")),
-    Trap("/zip.html", "not-html", body(ZIP, "application/zip")),
-    Trap("/octets", "not-html", body(ZIP, "application/octet-stream")),
     Trap("/plain.html", "not-html", page(kind="text/plain")),
-    Trap("/json.html", "not-html", body(b'{"a": "<html>"}', "application/json")),
     Trap("/no-type.html", "page", page(kind=None)),
-    Trap("/no-type", "page", page(kind=None)),
     Trap("/no-type-pdf", "not-html", body(PDF, None)),
     Trap("/odd-type", "page", page(kind=";;; text/html;charset")),
     Trap("/xml.html", "not-html", body(XHTML.format("As XML").encode(), "application/xml")),
-    Trap("/xhtml.html", "page", body(XHTML.format("As XHTML").encode(), "application/xhtml+xml")),
-    Trap("/xml-declared.html", "page", body(XHTML.format("As HTML").encode())),
     Trap("/laughs.html", "page", body(LAUGHS.encode(), "application/xhtml+xml")),
 ]
 # Pages that are read rightly are duplicates of one another.
@@ -78,65 +66,40 @@ CHARSETS = [
     Trap("/utf-8.html", "duplicate-of /russian.html", text(RUSSIAN, "utf-8")),
     Trap("/utf-8-bom.html", "duplicate-of /russian.html", text(RUSSIAN, "utf-8-sig")),
     Trap("/utf-16.html", "duplicate-of /russian.html", text(RUSSIAN, "utf-16")),
-    Trap("/utf-16-be.html", "duplicate-of /russian.html", text(RUSSIAN, "utf-16-be", "utf-16be")),
     Trap("/windows-1251.html", "duplicate-of /russian.html", text(RUSSIAN, "cp1251", "cp1251")),
-    Trap("/windows-1251-undeclared.html", "page", text(RUSSIAN[::-1], "cp1251")),
-    Trap("/utf-16-undeclared.html", "page", text("Bicycles for every day", "utf-16-le")),
-    Trap("/utf-32.html", "page", text("Scooters for every day", "utf-32")),
     Trap("/chinese.html", "page", text(CHINESE, "utf-8", "utf-8")),
     Trap("/gbk.html", "duplicate-of /chinese.html", text(CHINESE, "gbk", "gbk")),
-    Trap("/gb2312.html", "duplicate-of /chinese.html", text(CHINESE, "gbk", "gb2312")),
-    Trap("/gbk-undeclared.html", "page", text(CHINESE[::-1], "gbk")),
     Trap("/japanese.html", "page", text(JAPANESE, "utf-8", "utf-8")),
     Trap(
         "/shift-jis.html", "duplicate-of /japanese.html", text(JAPANESE, "shift_jis", "Shift_JIS")
     ),
-    Trap("/shift-jis-undeclared.html", "page", text(JAPANESE[::-1], "shift_jis")),
     Trap("/charset-lies.html", "duplicate-of /japanese.html", text(JAPANESE, "utf-8", "us-ascii")),
     Trap("/charset-unknown.html", "page", text("Unknown", "utf-8", "x-unknown")),
     # Python knows these names, but browsers do not: it is as if there were none.
     Trap("/charset-zlib.html", "page", text("zlib", "utf-8", "zlib")),
-    Trap("/charset-undefined.html", "page", text("undefined", "utf-8", "undefined")),
-    Trap("/charset-idna.html", "page", text("idna " * 99, "utf-8", "idna")),
     Trap("/charset-punycode.html", "page", text("punycode-" * 50_000, "utf-8", "punycode")),
     Trap("/bytes.html", "page", body(bytes(range(256)) * 99)),
-    Trap("/nul.html", "page", body(html("A\0B\0C"))),
     Trap("/only-nul.html", "page", body(bytes(99))),
-    Trap("/only-bom.html", "page", body(b"\xef\xbb\xbf")),
-    Trap("/only-space.html", "page", body(b" \n ")),
-    Trap("/only-comment.html", "page", body(b"<!-- nothing -->")),
-    Trap("/only-doctype.html", "page", body(b"<!DOCTYPE html>")),
     Trap("/surrogates.html", "page", body(html("&#xD800;&#0;&#x110000;&#xFFFF; odd characters"))),
 ]
 CONTENTS = [
     Trap("/base.html", "page", page("<base href='//other.example.net/'>")),
-    Trap("/base-odd.html", "page", page("<base href='http://['>")),
     Trap("/base-host.html", "page", page(f"<base href='http://{HOST}/'>")),
     Trap("/host.html", "page", page(f"<a href='http://{HOST * 700}/'>A host of a million</a>")),
-    Trap("/frames.html", "page", page("<frameset><frame src=/inside.html></frameset>")),
     Trap("/odd-links.html", "page", page("<a href='http://['>1</a><a href='//a:99999/'>2</a>")),
     Trap("/calendar.html?month=1", "page", page("<a href=/calendar.html?month=2>Next</a>")),
-    Trap("/now.html?1", "page", now),
-    Trap("/now.html?2", "page", now),
 ]
 ADDRESSES = [
     Trap(LONG, "too-long", page()),
     Trap("/case.html", "page", page()),
     Trap("/CASE.html", "page", page()),
     Trap("/percent%zz.html", "page", page()),
-    Trap("/percent%", "page", page()),
     Trap("/slash%2Fa.html", "page", page()),
-    Trap("/slash%252Fa.html", "page", page()),
     Trap("/latin%E9.html", "page", page()),
     Trap("/utf%C3%A9.html", "page", page(), "/utf\xe9.html"),
-    Trap("/with%20spaces%20.html", "page", page(), " /with spaces .html "),
-    Trap("/single'quote.html", "page", page(), "/single&#39;quote.html"),
     Trap("/double%22quote.html", "page", page(), "/double&quot;quote.html"),
-    Trap("/angle%3Cb%3E.html", "page", page(), "/angle<b>.html"),
-    Trap("/back.html", "page", page(), "\\back.html"),
     Trap("/new-line.html", "page", page(), "/new-\n\tline.html"),
     Trap("/dot.html", "page", page(), "/../.././dot.html"),
-    Trap("/semi;colon=1;b.html", "page", page()),
     Trap("/query.html?a=%26&b=%zz&&=", "page", page(), "/query.html?a=%26&amp;b=%zz&amp;&amp;="),
     Trap("/session.html?sid=1", "page", body(html("Session"))),
     Trap("/session.html?sid=2", "duplicate-of /session.html?sid=1", body(html("Session"))),

@@ -70,9 +70,7 @@ TRAPS = [
     Trap("/bomb-gzip.html", "too-large", encoded("gzip", gzip_bomb())),
     Trap("/bomb-br.html", "too-large", encoded("br", brotli_bomb())),
     Trap("/bomb-zstd.html", "too-large", encoded("zstd", zstd_bomb())),
-    Trap("/bomb-twice.html", "too-large", encoded("gzip, gzip", gzip.compress(gzip_bomb()))),
     Trap("/large.html", "too-large", raw(OK + b"Content-Length: 52428800\r\n\r\n<p>")),
-    Trap("/large-unannounced.html", "too-large", stream(OK + b"\r\n", b"<p>more" * 9999, 750)),
     Trap(
         "/large-chunked.html",
         "too-large",
@@ -83,10 +81,7 @@ TRAPS = [
     Trap("/elements.html", "too-large", repeated(("<p>x", 2_600_000))),
     Trap("/nested.html", "page", repeated(("Deep", 1), ("<div>", 100_000))),
     Trap("/attribute.html", "page", repeated(("<i title=", 1), ("x", 10_000_000), (">Wide", 1))),
-    Trap("/address.html", "page", repeated(("<a href=/", 1), ("x", 10_000_000), (">Far", 1))),
     Trap("/dots.html", "page", repeated(("<a href=", 1), ("../", 500_000), ("x>Up", 1))),
-    Trap("/endings.html", "page", repeated(("<a href=/x", 1), (".x", 500_000), (">End", 1))),
-    Trap("/comments.html", "page", repeated(("<!---->", 400_000), ("<html>Comments", 1))),
     # Far down in the tree, text that reads like that of a script.
     Trap(
         "/hidden.html",

@@ -22,11 +22,8 @@ KINDS = {"browser", "crawl", "deploy", "nightly", "spark"}
 # Files with few tests, each of which takes long: at the end, all workers but one would wait.
 LONG = {
     "test_deploy",
-    "test_deploy_guide",
-    "test_deploy_jobs",
     "test_resume",
-    "test_spark_archives",
-    "test_spark_crawl",
+    "test_spark",
 }
 
 

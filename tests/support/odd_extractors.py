@@ -11,12 +11,10 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import tplspider
 from tplspider.items import PageTemplate
-from tplspider.web.html import parse_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,19 +26,19 @@ logger = logging.getLogger(__name__)
 NOT_A_FUNCTION = 3
 
 
-class Unpicklable(PageTemplate):
-    """What no pipe can take."""
+def workers_of(process: int) -> list[int]:
+    """The worker processes of a process."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    found = [int(pid) for file in tasks for pid in file.read_text("ascii").split()]
+    return [pid for pid in found if is_worker(pid)]
 
-    def __init__(self, template: PageTemplate) -> None:
-        super().__init__(**vars(template))
-        self.lock = Lock()
 
-
-class Spiteful(PageTemplate):
-    """What is pickled with ease, and fails on the other side."""
-
-    def __reduce__(self) -> Any:
-        return int, ("no number",)
+def is_worker(process: int) -> bool:
+    """Whether a process is a worker."""
+    try:
+        return b"tplspider.extraction" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return False
 
 
 def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
@@ -99,20 +97,10 @@ def _fail(order: str, word: str, found: PageTemplate) -> Any:
         if word:
             Path(word).touch()
         re.match("(a+)+b", "a" * 100)
-    elif order == "grow":
-        held = []
-        while True:
-            held.append(os.urandom(1_000_000))
-    elif order == "parse":  # and a parser that is refused memory complains of the page
-        return parse_html("<p>" * 3_000_000)
-    elif order == "leap":  # the same in one call
+    elif order == "leap":
         return len(b"x" * 3_000_000_000)
     elif order == "text":
         return "a text"
-    elif order == "unpicklable":
-        return Unpicklable(found)
-    elif order == "spiteful":
-        return Spiteful(**vars(found))
     return found
 
 
@@ -122,7 +110,7 @@ def _whatever_the_page_says(order: str, key: PageSource, pages: Sequence[PageSou
 
 # For crawls, which have real pages.
 dies = partial(_whatever_the_page_says, "kill")
-grows = partial(_whatever_the_page_says, "grow")
+grows = partial(_whatever_the_page_says, "leap")
 sleeps = partial(_whatever_the_page_says, "sleep 600")
 stumbles = partial(_whatever_the_page_says, "raise")
 
@@ -133,42 +121,9 @@ def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:
     return sleeps(key, pages)
 
 
-def where(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
-    """Tells from where the package was imported."""
-    found: PageTemplate = obey(key, pages)
-    found.content_text = str(tplspider.__file__)
-    return found
-
-
-def takes_seconds(key: PageSource, pages: Sequence[PageSource], seconds: float) -> PageTemplate:
-    """Tells how many seconds it was given."""
-    found: PageTemplate = obey(key, pages)
-    found.content_text = f"{seconds:g} s"
-    return found
-
-
 def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
     """Tells how many pages it was given."""
     return PageTemplate(key.url, [], "", "", str(len(pages)), [], 0)
-
-
-def lies(key: PageSource, pages: Sequence[PageSource]) -> Any:
-    """A template whose members are not even a list."""
-    found = obey(key, pages)
-    found.candidates = None
-    return found
-
-
-def leaves(key: PageSource, pages: Sequence[PageSource]) -> Any:
-    """It wants to end the process, as a script would."""
-    sys.exit("enough")
-
-
-def deadly(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate | None:
-    """Kill the process over pages of one site."""
-    if "//site-1." in key.url:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return tplspider.extract_template(key, pages)
 
 
 def deadly_once(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate | None:

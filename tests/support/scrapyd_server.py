@@ -82,12 +82,6 @@ def _values(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def block(language: str, containing: str = "") -> str:
-    """The first block of the guide in a language that contains some words."""
-    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-    return next(found for found in blocks if containing in found)
-
-
 def free_port() -> int:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -104,7 +98,8 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 
 def configuration(**options: str) -> str:
     """The guide's scrapyd.conf, with options of a test's own."""
-    config = block("ini", "[scrapyd]")
+    config: str
+    (config,) = re.findall(r"^```ini\n(\[scrapyd\].*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     for name, value in {"poll_interval": "0.2", **options}.items():
         config = re.sub(rf"^{name} =.*\n", "", config, flags=re.MULTILINE) + f"{name} = {value}\n"
     return config
@@ -157,41 +152,14 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@contextmanager
-def deployed(clone: Path, folder: Path) -> Iterator[Scrapyd]:
-    """A server to which the project was deployed."""
-    with running_scrapyd(folder) as server:
-        done = deploy(clone, server, "production", "-v", "0.9")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["spiders"] == 2
-        yield server
-
-
-def deploy(
-    clone: Path, server: Scrapyd, *arguments: str, password: str = "change-me"
-) -> subprocess.CompletedProcess[str]:
-    return run_client(clone, server, "scrapyd-deploy", *arguments, SCRAPYD_PASSWORD=password)
-
-
-def run_client(
-    folder: Path, server: Scrapyd, *command: str, **variables: str | None
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of scrapyd-client, with the guide's variables or others; None is unset."""
-    given = {
-        "SCRAPYD_URL": server.url.rstrip("/"),
-        "SCRAPYD_USERNAME": "alice",
-        "SCRAPYD_PASSWORD": "change-me",
-        **variables,
-    }
-    return subprocess.run(
-        [SCRIPTS / command[0], *command[1:]],
-        cwd=folder,
-        env=environment(
-            server.folder, **{name: value for name, value in given.items() if value is not None}
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
+def deploy(clone: Path, server: Scrapyd) -> None:
+    """Deploy the project to a server, with the commands of the guide."""
+    account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
+    subprocess.run(
+        [SCRIPTS / "scrapyd-deploy", "production", "-v", "r1"],
+        cwd=clone,
+        env=environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account),
+        check=True,
         timeout=120,
     )
 

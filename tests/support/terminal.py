@@ -10,15 +10,10 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tests.support.crawls import PROJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass
@@ -27,11 +22,6 @@ class Shown:
 
     code: int
     text: str
-    seconds: float
-
-    def since(self, written: int) -> Shown:
-        """The same, without the first characters."""
-        return Shown(self.code, self.text[written:], self.seconds)
 
     @property
     def screen(self) -> list[str]:
@@ -50,25 +40,11 @@ class Shown:
                 column += len(part)
         return ["".join(line).rstrip() for line in lines]
 
-    @property
-    def bars(self) -> list[str]:
-        """Whatever was drawn of a bar."""
-        return re.findall(r"\r([^\r\n]* in work[^\r\n]*)", self.text)
 
-
-def on_terminal(
-    *arguments: str,
-    columns: int = 120,
-    variables: dict[str, str] | None = None,
-    follow: Callable[[str, subprocess.Popen[bytes], int], object] | None = None,
-) -> Shown:
-    """Run Python with standard output and standard error on a terminal.
-
-    *follow* is told what was written so far, of which process, and the terminal, again and again.
-    """
+def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Shown:
+    """Run Python with standard output and standard error on a terminal."""
     ours, theirs = pty.openpty()
-    resize(ours, columns)
-    started = time.monotonic()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=PROJECT,
@@ -82,14 +58,5 @@ def on_terminal(
     with suppress(OSError):  # when nobody has the other end any more
         while data := os.read(ours, 65536):
             written += data
-            if follow:
-                follow(written.decode("utf-8", "replace").replace("\r\n", "\n"), process, ours)
     os.close(ours)
-    code = process.wait()
-    text = written.decode("utf-8").replace("\r\n", "\n")
-    return Shown(code, text, time.monotonic() - started)
-
-
-def resize(terminal: int, columns: int) -> None:
-    """Give a terminal so many columns."""
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    return Shown(process.wait(), written.decode("utf-8").replace("\r\n", "\n"))

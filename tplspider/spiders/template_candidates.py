@@ -22,15 +22,21 @@ from tplspider.admission import Admission, open_list
 from tplspider.archiver import Archiver
 from tplspider.arguments import Arguments, Config, origin, without_credentials
 from tplspider.failures import reason_of
+from tplspider.feeds import PRIORITY, plan_outputs
 from tplspider.items import PageTemplate
 from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyPage, key_page
-from tplspider.outputs import PRIORITY, plan_outputs
 from tplspider.profiles import apply_profile
 from tplspider.results import Results
 from tplspider.resume import Journal
 from tplspider.saved_pages import KeptPages
 from tplspider.search.answer import private_address_hint
-from tplspider.search.session import SearchLimits, SearchSession
+from tplspider.search.session import (
+    LinkSettled,
+    SearchEnded,
+    SearchLimits,
+    SearchSession,
+    SearchStarted,
+)
 from tplspider.storages import NOT_STORED, WarcStorage
 from tplspider.texts import PageTexts, table_columns
 from tplspider.tracker import CliqueTracker, Counts, count_lost
@@ -55,7 +61,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from tplspider.outputs import Outputs as PlannedOutputs
+    from tplspider.feeds import Outputs as PlannedOutputs
     from tplspider.report.writer import ReportWriter
     from tplspider.search.session import Event
     from tplspider.web.page import Answer
@@ -202,7 +208,6 @@ class TemplateCandidatesSpider(Spider):
         self._limits = SearchLimits(
             in_flight=config.in_flight,
             max_redirects=settings.getint("REDIRECT_MAX_TIMES"),
-            max_nodes=config.max_search_nodes,
             longest_url=settings.getint("URLLENGTH_LIMIT"),
             runs_scripts=settings.getdict("DOWNLOADER_MIDDLEWARES").get(BROWSER) is not None,
             for_template=wants_texts,
@@ -403,10 +408,6 @@ class TemplateCandidatesSpider(Spider):
         self.admission.changed.set()
         self.send(signals.search_settled, session=search.session)
 
-    def drop(self, search: OpenSearch) -> None:
-        """Leave a search that is not over to another start."""
-        self.settle(search)
-
     # Signals.
 
     async def closed(self, reason: str) -> None:
@@ -421,8 +422,16 @@ class TemplateCandidatesSpider(Spider):
         self.journal.close()
 
     def _announce(self, event: Event) -> None:
-        signal, arguments = signals.signal_of(event)
-        self.send(signal, **arguments)
+        session = event.session
+        match event:
+            case SearchStarted():
+                told: dict[str, Any] = {"links": event.links, "unparsable": event.unparsable}
+                self.send(signals.search_started, session=session, search=session.search, **told)
+            case LinkSettled():
+                told = {"search": session.search, "visit": event.visit}
+                self.send(signals.link_settled, session=session, **told)
+            case SearchEnded():
+                self.send(signals.search_ended, session=session, summary=event.summary)
 
     def send(self, signal: object, **arguments: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)

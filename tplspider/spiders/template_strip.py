@@ -22,10 +22,9 @@ from scrapy.exceptions import CloseSpider
 
 from tplspider.arguments import Config, boolean, key_address, option, parsed, whole_number
 from tplspider.extraction import Extraction, ExtractionError
-from tplspider.feeds import FEED_SETTINGS
+from tplspider.feeds import FEED_SETTINGS, PRIORITY, feeds_of_settings, local_path, try_to_open
 from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
-from tplspider.outputs import PRIORITY, feeds_of_settings, local_path, try_to_open
 from tplspider.profiles import apply_profile
 from tplspider.search.answer import counted
 from tplspider.sources.file_addresses import assumed_scheme

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.plugins.spark.jobs import JobError, tell
+from tplspider.plugins.spark.jobs import tell
 from tplspider.sources.archive import merge_indexes, open_archive
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read_manifest(given: Namespace) -> list[str]:
         raise ValueError(f"{given.manifest}: there is no file in this manifest")
     if any("://" in name for name in [*names, given.index or given.output]):
         raise ValueError("archives, index and output must be paths that all workers have")
-    return list(dict.fromkeys(str(Path(given.input_base, name).absolute()) for name in names))
+    return list(dict.fromkeys(str(Path(name).absolute()) for name in names))
 
 
 def open_captures(
@@ -50,29 +50,28 @@ def open_captures(
     lost: dict[str, str] = {}
     try:
         if not index.exists():
-            lost = _index(spark, files, index, given.num_input_partitions)
+            lost = _index(spark, files, index)
         readable = [path for path in files if path not in lost]
         archive = open_archive(readable, index, lost=lambda e: lost.update({e.filename: _why(e)}))
     except ValueError as error:
-        raise JobError(str(error) if readable else "none of the files can be read") from None
+        raise ValueError(str(error) if readable else "none of the files can be read") from None
     rows = [(str(path), 0, json.dumps({why: 1})) for path, why in lost.items()]
     rows += [(str(p), f.records, json.dumps(f.faults)) for p, f in archive.files.items()]
     table = spark.createDataFrame(sorted(rows), _FILES_DDL).coalesce(1)
     table.write.parquet(f"{given.output}/files")
     empty = sum(not records for _, records, _ in rows)
     if empty == len(rows):
-        raise JobError("there is no page in any of the files")
+        raise ValueError("there is no page in any of the files")
     tell(f"{len(rows)} WARC files, {empty} of them without any page: see the table files")
     return Captures(str(index), tuple(map(str, archive.files)))
 
 
-def _index(spark: SparkSession, files: list[str], index: Path, tasks: int) -> dict[str, str]:
+def _index(spark: SparkSession, files: list[str], index: Path) -> dict[str, str]:
     """Have each file indexed by a task, and make one index of that; what cannot be read."""
     index.parent.mkdir(parents=True, exist_ok=True)
     parts = [index.with_name(f"{index.name}-{number}") for number in range(len(files))]
-    given = spark.sparkContext.parallelize(
-        [*zip(files, map(str, parts), strict=True)], min(tasks, len(files))
-    )
+    pairs = [*zip(files, map(str, parts), strict=True)]
+    given = spark.sparkContext.parallelize(pairs, len(files))
     lost = dict(filter(None, given.map(_index_part).collect()))
     try:
         merge_indexes([p for p, file in zip(parts, files, strict=True) if file not in lost], index)

@@ -6,17 +6,17 @@ each host has one crawl at a time, which keeps its delays.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 from scrapy.settings import Settings
@@ -31,7 +31,6 @@ from tplspider.plugins.spark.jobs import (
     SUMMARIES,
     TEXTS,
     WRONG_USE,
-    JobError,
     Output,
     batches_of,
     ddl_of,
@@ -41,8 +40,8 @@ from tplspider.plugins.spark.jobs import (
     tell_outcomes,
 )
 from tplspider.search.answer import unanswered
+from tplspider.shards import site_of
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-from tplspider.web.addresses import registered_domain
 from tplspider.web.page import BAD_INPUT, CRASHED
 
 if TYPE_CHECKING:
@@ -58,8 +57,7 @@ _OUTPUTS = ("urls", "url", "summary", "texts", "save_html", "report", "warc")
 _LINES = pa.schema(
     [
         ("number", pa.int64()),
-        ("host", pa.string()),
-        ("domain", pa.string()),
+        ("site", pa.string()),
         ("line", pa.string()),  # as JSON, for the list of a crawl
         ("answer", pa.string()),  # of a line that no list can have
     ]
@@ -89,7 +87,7 @@ def main(given: list[str] | None = None) -> int:
         wanted = check(options)
         spark = start("tplspider crawl")
         output = Output(spark, options)
-    except (ValueError, JobError) as error:
+    except ValueError as error:
         parser.error(str(error))
     command = ("crawl", TemplateCandidatesSpider.name, "-aurls=")
     search(spark, output, wanted, command, options.num_partitions)
@@ -126,7 +124,10 @@ def search(
 ) -> None:
     """Search from all key pages in *number* tasks, each by a *command*, and write the tables."""
     task = CrawlTask(command, wanted.words, wanted.column or "url", wanted.names)
-    lines = _partitions(spark, output, wanted, number)
+    try:
+        lines = _partitions(spark, output, wanted, number)
+    except ValueError as error:
+        sys.exit(f"tplspider: {error}")
     columns = {name: ddl_of(ITEMS[name]) for name in wanted.names}
     tables = output.write(lines.mapInArrow(task.batches, ROWS_DDL), columns)
     tell_outcomes(tables[SUMMARIES])
@@ -139,34 +140,27 @@ def _partitions(spark: SparkSession, output: Output, wanted: Wanted, number: int
     They are kept in files: if a worker is lost, a task that still runs is not started again because
     its input has to be made anew.
     """
-    keys, count, by = KeyList(wanted.path, wanted.column), 0, "host"
+    keys, count = KeyList(wanted.path, wanted.column), 0
     rows = line_rows(keys, wanted.options)
     path = f"{output.work}/lines"
     while chunk := list(islice(rows, _CHUNK)):
         count += len(chunk)
-        if any(row["scope"] == "domain" for row in chunk):
-            by = "domain"
         table = pa.Table.from_pylist(chunk, schema=_LINES)
         spark.createDataFrame(table).write.mode("append").parquet(path)
     number = number or max(spark.sparkContext.defaultParallelism, -(-count // _PER_TASK))
     tell(f"{count} lines, in {number} tasks")
-    lines = spark.read.parquet(path).repartition(number, by).sortWithinPartitions("number")
+    lines = spark.read.parquet(path).repartition(number, "site").sortWithinPartitions("number")
     return lines.select("number", "line", "answer").checkpoint()
 
 
 def line_rows(keys: KeyList, options: SearchOptions) -> Iterator[dict[str, Any]]:
-    """The lines of a list as rows for Spark, each with what it may be grouped by."""
+    """The lines of a list as rows for Spark, each with what it is grouped by."""
     for line in keys:
-        row = {"number": line.number, "host": "", "domain": "", "scope": ""}
+        row = {"number": line.number, "site": site_of(line, options)}
         if line.fault:
             yield {**row, "answer": _answer(line, BAD_INPUT, line.fault)}
-            continue
-        with suppress(ValueError):  # the crawl answers it
-            key = line.key_page(options)
-            host = (urlsplit(key.url).hostname or "").rstrip(".").removeprefix("www.")
-            domain = registered_domain(host) or host
-            row |= {"host": host, "domain": domain, "scope": key.options.scope}
-        yield {**row, "line": json.dumps({**line.row, keys.column: line.address})}
+        else:
+            yield {**row, "line": json.dumps({**line.row, keys.column: line.address})}
 
 
 def _answer(line: KeyLine, outcome: str, why: str) -> str:
@@ -207,8 +201,8 @@ class CrawlTask:
 
         The crawl has a JOBDIR: if its process is killed, perhaps for want of memory, it goes on.
         """
-        command = [sys.executable, "-m", "tplspider.plugins.spark.child", str(os.getpid())]
-        command += [*self.command[:-1], f"{self.command[-1]}{folder}/list.jl"]
+        command = [sys.executable, "-m", "scrapy", *self.command[:-1]]
+        command += [f"{self.command[-1]}{folder}/list.jl"]
         command += ["-sLOG_LEVEL=WARNING", *self.words, f"-acolumn={self.column}"]
         command += [f"-sJOBDIR={folder}/job", "-O", f"{folder}/{CANDIDATES}.jl"]
         command += [f"-asummary={folder}/{SUMMARIES}.jl"]
@@ -217,8 +211,15 @@ class CrawlTask:
         env["SCRAPY_SETTINGS_MODULE"] = _PROFILE
         for _ in range(_STARTS):
             none = subprocess.DEVNULL
+            # A crawl must not outlive its task: Spark starts that again elsewhere, and two crawls
+            # would ask the same hosts.
             process = subprocess.Popen(  # noqa: S603 - ourselves
-                command, cwd=folder, env=env, stdin=none, stdout=none
+                command,
+                cwd=folder,
+                env=env,
+                stdin=none,
+                stdout=none,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - no threads run here
             )
             try:
                 status = process.wait()
@@ -247,6 +248,10 @@ class CrawlTask:
                 if number in left:
                     line = key_line(number, json.loads(text), self.column)
                     yield SUMMARIES, _answer(line, CRASHED, why)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, of Linux
 
 
 def _count(path: Path) -> int:

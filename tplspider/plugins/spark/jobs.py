@@ -31,22 +31,15 @@ _BATCH = 50  # rows that are given to Spark at a time: a text may have megabytes
 _TYPES = {str: "STRING", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", dict: "STRING"}
 
 
-class JobError(Exception):
-    """The job cannot begin; it says why."""
-
-
 def job_parser(name: str, description: str, *, archives: bool = False) -> ArgumentParser:
     """A parser with the arguments of all jobs, or of all that read *archives*."""
     parser = ArgumentParser(prog=name, description=description)
     add = parser.add_argument
     if archives:
         add("manifest", help="a text file with the names of WARC files, one a line")
-        add("--input_base", default="", metavar="DIR", help="the folder of relative names")
         add("--index", metavar="FILE", help="where the index is, or is made (default: in OUTPUT)")
-        add("--num_input_partitions", type=int, default=400, help="tasks that read WARC files")
     add("output", help="a folder that does not exist yet; all workers must be able to write there")
     add("--output_format", choices=("parquet", "json"), default="parquet", help="json: JSON lines")
-    add("--output_compression", default="gzip", help="as Spark's writers name it (default gzip)")
     add("--num_output_partitions", type=int, default=10, help="files of each table (default 10)")
     add("--num_partitions", type=int, default=0, help="how many tasks the work is split into")
     return parser
@@ -58,13 +51,13 @@ def tell(line: str) -> None:
 
 
 def start(name: str) -> SparkSession:
-    """The session, as ``spark-submit`` was told; JobError if it would run tasks twice."""
+    """The session, as ``spark-submit`` was told; ValueError if it would run tasks twice."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
     spark = builder.getOrCreate()
     if spark.sparkContext.getConf().get("spark.speculation", "false") != "false":
-        raise JobError("set spark.speculation to false: a task must not run twice at a time")
+        raise ValueError("set spark.speculation to false: a task must not run twice at a time")
     return spark
 
 
@@ -80,7 +73,7 @@ class Output:
         try:
             self._empty().write.text(given.output)
         except AnalysisException as error:
-            raise JobError(f"{given.output}: {error.getMessage()}") from None
+            raise ValueError(f"{given.output}: {error.getMessage()}") from None
         spark.sparkContext.setCheckpointDir(self.work)
 
     def _empty(self) -> DataFrame:
@@ -99,11 +92,11 @@ class Output:
             lines = lines.coalesce(given.num_output_partitions)
             parsed = sql.from_json("value", ddl, {"mode": "FAILFAST"})
             tables[name] = lines.select(parsed.alias("row")).select("row.*")
-            path, options = f"{given.output}/{name}", {"compression": given.output_compression}
+            path = f"{given.output}/{name}"
             if given.output_format == "parquet":
-                tables[name].write.options(**options).parquet(path)
+                tables[name].write.parquet(path)
             else:  # as they came
-                lines.write.options(**options).text(path)
+                lines.write.text(path)
         return tables
 
     def clean(self) -> None:

@@ -9,7 +9,7 @@ import sys
 
 from tplspider.plugins.spark.captures import open_captures, read_manifest
 from tplspider.plugins.spark.crawl_job import add_search_arguments, check, search
-from tplspider.plugins.spark.jobs import JobError, Output, job_parser, start
+from tplspider.plugins.spark.jobs import Output, job_parser, start
 
 
 def main(given: list[str] | None = None) -> int:
@@ -23,7 +23,7 @@ def main(given: list[str] | None = None) -> int:
         spark = start("tplspider search")
         output = Output(spark, options)
         captures = open_captures(spark, output, options, files)
-    except (ValueError, JobError) as error:
+    except ValueError as error:
         parser.error(str(error))
     command = ("archive", *captures.files, "--index", captures.index, "-i")
     search(spark, output, wanted, command, options.num_partitions)

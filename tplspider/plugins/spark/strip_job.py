@@ -23,7 +23,6 @@ from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
 from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
 from tplspider.plugins.spark.jobs import (
     ROWS_DDL,
-    JobError,
     Output,
     batches_of,
     job_parser,
@@ -39,7 +38,6 @@ from tplspider.web.text import storable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.items import PageTemplate
 
 PAGES = "pages"
 _PER_CHUNK = 1000  # pages of a site that are stripped together
@@ -59,7 +57,7 @@ def main(given: list[str] | None = None) -> int:
         spark = start("tplspider strip")
         output = Output(spark, options)
         captures = open_captures(spark, output, options, files)
-    except (ValueError, JobError) as error:
+    except ValueError as error:
         parser.error(str(error))
     more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
     task = StripTask(captures, (*COLUMNS, *more, "offset"))
@@ -100,7 +98,8 @@ class StripTask:
         return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        worker, pool_of = _Worker(frozenset(self.columns)), lru_cache(1)(_pool_of)
+        wanted, pool_of = frozenset(self.columns), lru_cache(1)(_pool_of)
+        worker = Extraction(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
         with self._archive() as archive, asyncio.Runner() as runner:
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
@@ -109,8 +108,12 @@ class StripTask:
                         url, page, outcome = read_page(stored)
                         found = None
                         if page:
-                            strip = worker.strip(site, page, pool_of(archive, site))
-                            found, outcome = runner.run(strip)
+                            job: Any = StripJob(page, site, wanted)
+                            strip = worker.extract(job, cast("Any", pool_of(archive, site)))
+                            try:
+                                found, outcome = runner.run(strip), "page"
+                            except ExtractionError as error:
+                                outcome = error.outcome
                         path = shown_path(os.fsencode(stored.file.name))
                         row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
                         for name in self.columns[len(row) :]:
@@ -119,24 +122,6 @@ class StripTask:
                         yield row | {"offset": stored.offset}
             finally:
                 runner.run(worker.close())
-
-
-class _Worker(Extraction):
-    """A process that strips pages: one that hangs, or kills it, costs one row."""
-
-    def __init__(self, wanted: frozenset[str]) -> None:
-        super().__init__(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
-        self._wanted = wanted
-
-    async def strip(
-        self, site: str, page: PooledPage, pool: tuple[PooledPage, ...]
-    ) -> tuple[PageTemplate | None, str]:
-        """The page without its template, and the outcome."""
-        try:
-            job: Any = StripJob(page, site, self._wanted)
-            return await self.extract(job, cast("Any", pool)), "page"
-        except ExtractionError as error:
-            return None, error.outcome
 
 
 def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:

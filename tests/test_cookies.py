@@ -1,4 +1,4 @@
-"""Cookies with a domain: nothing is asked of the network to tell whose they are."""
+"""Cookies: each search has its own, and nothing is looked up to tell whose they are."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, run_scrapy
 from tests.support.resolvers import DNS_RESOLVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
+
     from tests.support.crawls import FixtureServer
     from tplspider.demo.server import Handler
+
+    Serve = Callable[..., FixtureServer]
 
 KEY = "/docs/guide/four.html"
 # Python imports it before anything else: a witness of every look-up and connection.
@@ -35,10 +37,7 @@ sys.addaudithook(witness)
 """
 
 
-@pytest.mark.parametrize("many", [False, True], ids=["a page", "a list"])
-def test_the_first_cookie(
-    serve: Callable[..., FixtureServer], tmp_path: Path, *, many: bool
-) -> None:
+def test_nothing_is_looked_up(serve: Serve, tmp_path: Path) -> None:
     cookies: list[str | None] = []
     server = serve("menu")
 
@@ -56,7 +55,7 @@ def test_the_first_cookie(
     done = subprocess.run(
         [
             *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
-            f"-aurls={tmp_path / 'keys.txt'}" if many else f"-aurl={url}",
+            f"-aurls={tmp_path / 'keys.txt'}",
             *(f"-asummary={tmp_path / 'summary.json'}", "-sDOWNLOAD_DELAY=0"),
             f"-s{DNS_RESOLVER}=tests.support.stub_crawls.CheckedInternet",
         ],
@@ -78,3 +77,41 @@ def test_the_first_cookie(
     assert seen
     # The site itself: its name is answered by the made-up internet.
     assert {line for line in seen if "127.0.0.1" not in line} == {"LOOKED UP www.example.com"}
+
+
+class Seen:
+    """Answers as a site does that sets a cookie with each page, named after where it was set."""
+
+    def __init__(self, server: FixtureServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cookies: dict[str, str | None] = {}
+        self._server = server
+        monkeypatch.setattr(server, "respond", self.respond)
+
+    def respond(self, request: Handler) -> None:
+        path, _, query = request.path.partition("?")
+        self.cookies[request.path] = request.headers["Cookie"]
+        name = {"/robots.txt": "robots=1", KEY: f"key=k{query}"}
+        found = self._server.find(path)
+        request.answer(
+            200 if found else 404,
+            found.read_bytes() if found else b"",
+            Content_Type="text/html",
+            **({"Set_Cookie": f"{name[path]}; Path=/"} if path in name else {}),
+        )
+
+
+def test_searches_of_one_host_have_their_own(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve("menu")
+    seen = Seen(server, monkeypatch)
+    keys = tmp_path / "keys.txt"
+    keys.write_text("".join(f"{server.url}{KEY}?{number}\n" for number in range(4)))
+    done = run_scrapy("crawl", "template_candidates", f"-aurls={keys}", folder=tmp_path)
+    assert done.code == 0
+    assert [seen.cookies[f"{KEY}?{number}"] for number in range(4)] == [None] * 4
+    assert seen.cookies["/robots.txt"] is None
+    # Links are loaded for the search that asks first, with its cookie.
+    of_links = {cookie for path, cookie in seen.cookies.items() if KEY not in path and cookie}
+    assert of_links <= {f"key=k{number}" for number in range(4)}
+    assert of_links

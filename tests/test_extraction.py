@@ -1,0 +1,317 @@
+"""Texts from worker processes: whatever happens to a worker costs one text, never the crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.odd_extractors import NOT_A_FUNCTION, obey, workers_of
+from tests.support.template_site import pages_of, routes_of
+from tplspider.extraction import EXTRACTOR, Extraction, ExtractionError, extractor_name
+from tplspider.template.extract import PageSource, extract_template
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from tplspider.items import PageTemplate
+
+    RunCrawl = Callable[..., Crawl]
+    Serve = Callable[..., FixtureServer]
+
+KEY, *OTHERS = (PageSource(f"http://x/{path}", html.decode()) for path, html in pages_of().items())
+ODD = "tests.support.odd_extractors"
+
+
+@asynccontextmanager
+async def started(extractor: Any = obey, **options: Any) -> AsyncIterator[Extraction]:
+    options = {"workers": 1, "seconds": 60, "megabytes": 300, **options}
+    made = Extraction(extractor, **options)
+    try:
+        yield made
+    finally:
+        await asyncio.wait_for(made.close(), 30)
+        assert not workers_of(os.getpid())
+
+
+async def ask(made: Extraction, order: str, **options: Any) -> PageTemplate:
+    found = await made.extract(PageSource("http://x/", order), [], **options)
+    assert found
+    return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it takes too long")
+
+
+@pytest.mark.slow
+def test_the_text(capfd: pytest.CaptureFixture[str]) -> None:
+    async def run() -> None:
+        async with started(EXTRACTOR, megabytes=2000) as made:
+            assert not workers_of(os.getpid())  # none before the first text
+            assert await made.extract(KEY, OTHERS) == extract_template(KEY, OTHERS)
+            few = await made.extract(KEY, [KEY, *OTHERS], most=2)
+            assert few
+            assert few.candidates == [page.url for page in OTHERS[:2]]
+        async with started(for_report=True, markdown=True) as made:
+            assert "log A B" in (await ask(made, "log A B")).key_html
+            assert (await ask(made, "print words")).content_text == ""  # of standard input
+            assert await made.extract(PageSource("http://x/", "none"), []) is None
+
+    asyncio.run(run())
+    out, error = capfd.readouterr()
+    assert not out
+    assert "words" in error
+    assert "From the worker: A B" in error
+
+
+@pytest.mark.slow
+def test_a_fault_costs_one_text(capfd: pytest.CaptureFixture[str]) -> None:
+    faults = {
+        "kill": "crashed",
+        "crash": "crashed",
+        "leap": "out-of-memory",
+        "exit": "error",
+        "raise": "error",
+        "text": "error",
+    }
+
+    async def run() -> None:
+        async with started() as made:
+            asked = [each for order in faults for each in (order, "sleep 0")]
+            answers: list[Any] = await asyncio.gather(
+                *(ask(made, each) for each in asked), return_exceptions=True
+            )
+            outcomes = [getattr(each, "outcome", "text") for each in answers]
+            assert outcomes == [each for outcome in faults.values() for each in (outcome, "text")]
+            processes = {each.template_html for each in answers[1::2]}
+            assert len(processes) == 3  # only what ends a worker, or needs its memory, costs it
+        async with started(seconds=1) as made:
+            with pytest.raises(ExtractionError, match="timed out after 1 s"):
+                await ask(made, "spin ")  # in C code
+            assert await ask(made, "sleep 0")
+
+    asyncio.run(run())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_limits_from_now_on(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with started() as made:
+            task = asyncio.create_task(ask(made, f"file {tmp_path / 'begun'}"))
+            await until((tmp_path / "begun").exists)
+            with pytest.raises(ExtractionError, match="timed out"):
+                await ask(made, "sleep 0", seconds=0.2)  # still queued
+            queued = asyncio.create_task(ask(made, "sleep 600"))
+            await asyncio.sleep(0)
+            made.hurry(0.2)
+            for each in (task, queued):
+                with pytest.raises(ExtractionError, match="timed out"):
+                    await each
+            assert (await ask(made, "sleep 0", seconds=30)).content_text == "sleep 0"
+            task = asyncio.create_task(ask(made, "sleep 600"))
+            await asyncio.sleep(0)
+            await made.close()
+            with pytest.raises(ExtractionError, match="timed out"):
+                await task
+            with pytest.raises(ExtractionError, match="ended"):
+                await ask(made, "sleep 0")
+
+    asyncio.run(run())
+
+
+@pytest.mark.slow
+def test_an_idle_worker_that_is_killed_costs_nothing() -> None:
+    async def run() -> None:
+        async with started(workers=2) as made:
+            await asyncio.gather(ask(made, "sleep 0.3"), ask(made, "sleep 0.3"))
+            for worker in workers_of(os.getpid()):
+                os.kill(worker, signal.SIGKILL)
+                await asyncio.to_thread(os.waitid, os.P_PID, worker, os.WEXITED | os.WNOWAIT)
+            assert await ask(made, "sleep 0")
+
+    asyncio.run(run())
+
+
+# Without "if __name__": a worker must not run it again.
+SCRIPT = """
+import asyncio, signal, sys
+from tplspider.extraction import Extraction
+from tplspider.template.extract import PageSource
+
+print("begun", flush=True)
+
+async def main():
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, print, "interrupted")
+    made = Extraction("tests.support.odd_extractors.obey", workers=1, seconds=60, megabytes=300)
+    found = await made.extract(PageSource("http://x/", sys.argv[1]), [])
+    print(found.content_text)
+    await made.close()
+
+asyncio.run(main())
+"""
+
+
+def start(folder: Path, order: str) -> subprocess.Popen[str]:
+    (folder / "script.py").write_text(SCRIPT)
+    (folder / "pickle.py").write_text("raise RuntimeError")  # of the current folder: not for us
+    process = subprocess.Popen(
+        [sys.executable, "-P", folder / "script.py", order],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    file = order.split(" ", 1)[1]
+    asyncio.run(until(lambda: Path(file).exists() or Path(f"{file}.waiting").exists()))
+    return process
+
+
+@pytest.mark.slow
+def test_signals_to_the_group_are_for_the_parent(tmp_path: Path) -> None:
+    process = start(tmp_path, f"wait {tmp_path / 'go on'}")
+    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, signal.SIGTERM)
+    (tmp_path / "go on").touch()
+    out, error = process.communicate(timeout=30)
+    assert out.splitlines() == ["begun", *["interrupted"] * 2, f"wait {tmp_path / 'go on'}"]
+    assert error == ""
+
+
+@pytest.mark.slow
+def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    """Standard error is the worker's as well: it is closed when both are gone."""
+    process = start(tmp_path, f"spin {tmp_path / 'begun'}")
+    process.kill()
+    assert process.communicate(timeout=30) == ("begun\n", "")
+
+
+@pytest.mark.parametrize(
+    "given", ["", "obey", f"{ODD}:obey", "no_such.f", f"{ODD}.f", NOT_A_FUNCTION, lambda *_: None]
+)
+def test_invalid_extractors(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"^extractor [^\n]+$"):
+        extractor_name(given)
+    assert extractor_name(obey) == f"{ODD}.obey"
+
+
+def test_an_extractor_of_ones_own_and_the_order_of_items(
+    crawl: RunCrawl, serve: Serve, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.jl"
+    kinds = ["TemplateCandidate", "PageTemplate", "CandidateSearch"]
+    feeds = {str(file): {"format": "jl", "item_classes": [f"tplspider.items.{i}" for i in kinds]}}
+    settings = {"FEEDS": json.dumps(feeds), "TPLSPIDER_EXTRACTOR": f"{ODD}.counts_pages"}
+    done = crawl(serve("menu", routes_of(pages_of())).url + "/", settings)
+    assert done.code == 0
+    *candidates, text, summary = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert [row["rank"] > 0 for row in candidates] == [True] * 3
+    assert text["content_text"] == "3"
+    assert summary["complete"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"TPLSPIDER_EXTRACTOR": f"{ODD}.grows", "TPLSPIDER_EXTRACT_MB": "200"}, "200 MB"),
+        ({"TPLSPIDER_EXTRACTOR": f"{ODD}.sleeps", "TPLSPIDER_EXTRACT_SECONDS": "0.5"}, "0.5 s"),
+    ],
+)
+def test_a_page_beyond_all_bounds(
+    crawl: RunCrawl, serve: Serve, tmp_path: Path, settings: dict[str, str], line: str
+) -> None:
+    url = serve("menu", routes_of(pages_of())).url + "/"
+    done = crawl(url, settings, texts=tmp_path / "t.json")
+    assert done.code == 1
+    assert "Traceback" not in done.log
+    (found,) = [text for text in done.log.splitlines() if "] ERROR: " in text]
+    assert line in found
+    assert json.loads((tmp_path / "t.json").read_bytes()) == []
+    assert len(done.candidates) == 3
+    assert done.summary["complete"]
+
+
+def test_the_command_says_why(serve: Serve, tmp_path: Path) -> None:
+    done = run_scrapy(
+        *("text", serve("menu", routes_of(pages_of())).url),
+        folder=tmp_path,
+        settings={"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"},
+    )
+    assert done.code == 1
+    (line,) = [line for line in done.log.splitlines() if line.startswith("No text for ")]
+    assert "killed" in line
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_crawl_is_ended_while_a_page_is_extracted(
+    serve: Serve, tmp_path: Path, times: int
+) -> None:
+    """Once, the text is waited for a little longer; twice, nothing is waited for."""
+    out, summary = tmp_path / "out.json", tmp_path / "summary.json"
+    options = {**SETTINGS, "TPLSPIDER_EXTRACTOR": f"{ODD}.announces"}
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
+            *(f"-s{name}={value}" for name, value in options.items()),
+            f"-aurl={serve('menu', routes_of(pages_of())).url}/",
+            *(f"-asummary={summary}", f"-atexts={tmp_path / 't.json'}", f"-O{out}"),
+        ],
+        cwd=PROJECT,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr
+    wanted = ["At work", "Received SIGINT"][:times]
+    for line in process.stderr:
+        if wanted and wanted[0] in line:
+            wanted.pop(0)
+            os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it
+            if not wanted:
+                break
+    begun = time.monotonic()
+    # Standard error is the worker's as well: it is closed when both are gone.
+    log = process.communicate(timeout=120)[1]
+    assert time.monotonic() - begun < 60  # the text would take ten minutes
+    assert "Traceback" not in log
+    if times == 2:
+        assert "forcing unclean shutdown" in log
+        return
+    assert process.returncode == 1
+    assert "Spider closed (shutdown)" in log
+    assert len([line for line in log.splitlines() if "] ERROR: " in line]) == 1
+    assert json.loads((tmp_path / "t.json").read_bytes()) == []
+    assert len(json.loads(out.read_bytes())) == 3
+    assert json.loads(summary.read_bytes())[0]["complete"]
+
+
+def test_invalid_settings(serve: Serve, tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    done = run_scrapy(
+        *("crawl", "template_candidates", f"-aurl={server.url}/"),
+        folder=tmp_path,
+        settings={"TPLSPIDER_EXTRACTOR": "tplspider.template.extract.f"},
+    )
+    assert done.code == 2
+    (line,) = [line for line in done.log.splitlines() if "error: " in line]
+    assert "TPLSPIDER_EXTRACTOR" in line
+    assert server.log == []
