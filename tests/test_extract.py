@@ -176,7 +176,14 @@ def test_rows_that_pages_happen_to_share_are_data() -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    [pytest.param(shape, marks=[] if shape == "chain" else pytest.mark.slow) for shape in SHAPES],
+    [
+        "chain",
+        pytest.param("table", marks=pytest.mark.slow),
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in sorted(SHAPES.keys() - {"chain", "table"})
+        ),
+    ],
 )
 def test_large_pages(shape: str) -> None:
     done = subprocess.run(

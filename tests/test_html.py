@@ -209,7 +209,7 @@ TAG_PIECES = st.sampled_from(
 
 
 class Seen:
-    """What the parser itself finds; of short tags with plain attributes nobody keeps count."""
+    """What the parser itself finds, without short tags of plain attributes."""
 
     def __init__(self) -> None:
         self.cost = 0

@@ -83,11 +83,7 @@ def test_what_cannot_be_written(tmp_path: Path, name: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        *("summary=-", "summary=-:yaml", "summary=x.yaml", "texts=x", "warc=a.txt"),
-        *("report=r.pdf"),
-    ],
+    "given", ["summary=-", "summary=x.yaml", "texts=x", "warc=a.txt", "report=r.pdf"]
 )
 def test_invalid_names(given: str) -> None:
     label, _, name = given.partition("=")

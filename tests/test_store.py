@@ -129,6 +129,7 @@ def writer(folder: PoolFolder, first: int, count: int) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder(folder: PoolFolder) -> None:
     processes = [writer(folder, 1000 * number, 30) for number in range(3)]
     for process in processes:
@@ -138,6 +139,7 @@ def test_processes_share_a_folder(folder: PoolFolder) -> None:
     assert folder.load(SITE) == [*Pool(every, most=1_000_000)]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_saves(folder: PoolFolder) -> None:
     """What it said to have saved is there, and the next to save need not wait."""
     folder = PoolFolder(folder.directory, pool=1_000_000)

@@ -26,7 +26,7 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def save_pool(folder: Path, url: str, *, count: int = 5) -> PoolFolder:
-    """A pool of the site at an address, of pages that nobody serves any more."""
+    """A pool of the site at an address, of pages that are not served any more."""
     pools = PoolFolder(folder)
     contents = [
         f"Number {number} was crawled last week, with a word or two." for number in range(9)

@@ -1,16 +1,12 @@
-"""The items of a search.
+"""The items that a search gives.
 
-Their repr is one short line, because Scrapy logs every item at DEBUG.
+Scrapy logs every item at DEBUG: what is long is left out of their ``repr``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from reprlib import Repr
 from typing import Any, TypedDict
-
-_SHORT = Repr()
-_SHORT.maxstring = 72
 
 
 class ExploredLink(TypedDict):
@@ -45,22 +41,19 @@ class TemplateCandidate:
 
     key_url: str
     url: str
-    link: str
+    link: str = field(repr=False)
     rank: int
     h_distance: int
-    anchor_text: str
-    dom_path: str
+    anchor_text: str = field(repr=False)
+    dom_path: str = field(repr=False)
     title: str
     requested_size: int
     cs_size: int
     complete: bool
     loads: int
     similarity: float
-    search_id: str = ""
-    requested_url: str = ""
-
-    def __repr__(self) -> str:
-        return _show(self, "rank", "url", "title", "key_url", "cs_size")
+    search_id: str = field(default="", repr=False)
+    requested_url: str = field(default="", repr=False)
 
 
 @dataclass
@@ -75,26 +68,22 @@ class CandidateSearch:
     key_outcome: str
     loads: int
     links: int
-    candidates: list[str] = field(default_factory=list)
-    explored: list[ExploredLink] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list, repr=False)
+    explored: list[ExploredLink] = field(default_factory=list, repr=False)
     bounded: bool = False
     wasted: int = 0
-    hint: str = ""
+    hint: str = field(default="", repr=False)
     similarity: float | None = None  # the lowest of the candidates; None without any
     search_id: str = ""
     requested_url: str = ""
-    witnesses: list[WitnessLink] = field(default_factory=list)
+    witnesses: list[WitnessLink] = field(default_factory=list, repr=False)
     witness_loads: int = 0
     line: int | None = None  # of a list of key pages
-    input: dict[str, Any] | None = None  # the user's columns of that line
+    input: dict[str, Any] | None = field(default=None, repr=False)  # the user's columns
     shared: int = 0
     key_title: str = ""
     not_archived: int = 0  # links that the archive has no record of
     method: str = "search"  # or "pool": where the template comes from
-
-    def __repr__(self) -> str:
-        names = ("key_url", "reason", "key_outcome", "cs_size", "requested_size", "loads", "links")
-        return _show(self, *names)
 
 
 @dataclass
@@ -102,25 +91,24 @@ class PageTemplate:
     """The template of a key page, and what is left of the page without it."""
 
     key_url: str
-    candidates: list[str]
-    template_html: str
-    content_html: str
-    content_text: str
-    not_template: list[str]
+    candidates: list[str] = field(repr=False)
+    template_html: str = field(repr=False)
+    content_html: str = field(repr=False)
+    content_text: str = field(repr=False)
+    not_template: list[str] = field(repr=False)
     template_share: float
     search_id: str = ""
     requested_url: str = ""
     evidence: int = 0
-    main_text: str = ""
-    main_html: str = ""
+    main_text: str = field(default="", repr=False)
+    main_html: str = field(default="", repr=False)
     title: str = ""
-    key_html: str = ""  # for a report: the key page without scripts, images and the like
-    main_markdown: str = ""  # of main_html and content_html, if requested
-    content_markdown: str = ""
+    # For a report: the key page without scripts, images and the like.
+    key_html: str = field(default="", repr=False)
+    # Of main_html and content_html, if requested.
+    main_markdown: str = field(default="", repr=False)
+    content_markdown: str = field(default="", repr=False)
     method: str = "search"  # or "pool"
-
-    def __repr__(self) -> str:
-        return _show(self, "key_url", "template_share", "content_text")
 
 
 class TextRow(dict[str, Any]):
@@ -136,9 +124,3 @@ class StrippedRow(dict[str, Any]):
 
 
 OURS = (TemplateCandidate, CandidateSearch, PageTemplate, TextRow, StrippedRow)
-
-
-def _show(item: object, *names: str) -> str:
-    """The fields *names* of an item; texts from the web are cut and escaped."""
-    shown = ", ".join(f"{name}={_SHORT.repr(getattr(item, name))}" for name in names)
-    return f"{type(item).__name__}({shown})"

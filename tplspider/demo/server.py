@@ -13,7 +13,6 @@ from tplspider.sources.folder import find_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-    from types import TracebackType
     from typing import Self
 
 KEY_PAGE = "/collection/penny-farthing.html"
@@ -43,12 +42,7 @@ class SiteServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
