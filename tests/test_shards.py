@@ -9,9 +9,11 @@ import os
 import random
 import re
 import subprocess
+import sys
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,10 +67,11 @@ def test_a_host_is_in_one_shard_and_the_columns_are_kept(tmp_path: Path) -> None
     assert sorted(rows) == sorted(LINES)
     assert {len(shards) for shards in where.values()} == {1}
     assert min(shard["lines"] for shard in made["shards"]) > 30
-    # In any order, the same shards.
+    # In any order, the same shards; as many as have about so many lines.
     mixed = random.Random(1).sample(LINES, len(LINES))
     split(KeyList(str(write_csv(tmp_path / "m.csv", mixed))), tmp_path / "m", count=4)
     assert contents(tmp_path / "m") == contents(tmp_path / "s")
+    assert len(split(KeyList(str(tmp_path / "m.csv")), tmp_path / "p", pages=50)["shards"]) == 7
 
 
 def test_domains_and_lines_with_a_scope_of_their_own(tmp_path: Path) -> None:
@@ -104,50 +107,77 @@ def shard(*arguments: object) -> Crawl:
     return run_scrapy("shard", *map(str, arguments), folder=Path.cwd())
 
 
-def answers(shards: Path, results: Path) -> None:
+def answers(shards: Path, results: Path, ending: str) -> None:
     """What a crawl would write for each shard."""
     results.mkdir()
     made = json.loads((shards / "manifest.json").read_text())
     for number, each in enumerate(made["shards"]):
-        with (results / f"shard-{number}.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*HEADER, "final_url", "main_text"])
-            writer.writeheader()
-            for line in KeyList(str(shards / each["file"])):
-                found = {"final_url": line.address, "main_text": "x" * 200_000 + "\ny"}
-                writer.writerow({**line.row, **found})
+        rows: list[dict[str, Any]] = []
+        for line in KeyList(str(shards / each["file"])):
+            if ending == "csv":
+                rows.append(
+                    {**line.row, "final_url": line.address, "main_text": "x" * 200_000 + "\ny"}
+                )
+            else:
+                summary = {"key_outcome": "ok", "requested_url": line.address, "line": line.number}
+                rows.append(summary)
+        with (results / f"shard-{number}.{ending}").open("w", newline="") as file:
+            if ending == "csv":
+                writer = csv.DictWriter(file, [*HEADER, "final_url", "main_text"])
+                writer.writeheader()
+                writer.writerows(rows)
+            else:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def test_the_join_notices_what_is_missing(tmp_path: Path) -> None:
-    shards, results, out = tmp_path / "s", tmp_path / "r", tmp_path / "all.csv"
-    split(KeyList(str(write_csv(tmp_path / "l.csv", LINES[:20]))), shards, count=3)
-    answers(shards, results)
+@pytest.mark.parametrize("ending", ["csv", "summary.jl"])
+def test_the_join_notices_what_is_missing_or_doubled(tmp_path: Path, ending: str) -> None:
+    shards, results, out = tmp_path / "s", tmp_path / "r", tmp_path / f"all.{ending}"
+    rows = [*LINES[:20], LINES[3]]  # an address that stands there twice
+    split(KeyList(str(write_csv(tmp_path / "l.csv", rows))), shards, count=3)
+    answers(shards, results, ending)
     assert join(results, out, shards) == []
-    with out.open(newline="") as file:
-        found = list(csv.reader(file))
-    assert sorted(row[:3] for row in found) == sorted([HEADER, *LINES[:20]])
+    whole = out.read_bytes()
+    if ending == "csv":
+        with out.open(newline="") as file:
+            found = list(csv.reader(file))
+        assert sorted(row[:3] for row in found) == sorted([HEADER, *rows])
+    else:
+        assert len(whole.splitlines()) == len(rows)
     out.unlink()
-    first = results / "shard-0.csv"
+
+    first = results / f"shard-0.{ending}"
     kept = first.read_bytes()
     # The last row, whose cells have line ends.
-    at = [m.start() + 1 for m in re.finditer(rb"\n(?=\d+,http)", kept)][-1]
-    header = kept[: kept.index(b"\n") + 1]
-    for data in (kept[:at], kept + kept[at:], kept[: at + 9], kept[:-3], header):
+    at = [m.start() + 1 for m in re.finditer(rb"\n(?=\d+,http|\{)", kept)][-1]
+    changes = {
+        "missing": kept[:at],
+        "doubled": kept + kept[at:],
+        "cut": kept[: at + 9],
+        "end": kept[:-3],
+    }
+    for change, data in changes.items():
         first.write_bytes(data)
-        faults = join(results, out, shards)
-        assert faults
-        assert all(fault.startswith(first.name) for fault in faults)
+        (fault,) = join(results, out, shards)
+        assert fault.startswith(first.name), change
         assert not out.exists()
+    # The result of another shard.
+    first.write_bytes((results / f"shard-1.{ending}").read_bytes())
+    assert len(join(results, out, shards)) == 2
     first.unlink()
-    assert len(join(results, out, shards)) == 1
+    (fault,) = join(results, out, shards)
+    assert fault.startswith(first.name)
 
 
-def test_feeds_of_candidates_may_be_empty(tmp_path: Path) -> None:
+def test_feeds_of_pages_may_be_empty_but_not_doubled(tmp_path: Path) -> None:
     split(KeyList(str(write_csv(tmp_path / "l.csv", LINES))), tmp_path / "s", count=2)
     (tmp_path / "shard-0.jl").write_text("")
     row = json.dumps({"search_id": "a", "rank": 1}) + "\n"
     (tmp_path / "shard-1.jl").write_text(row)
     assert join(tmp_path, tmp_path / "all.jl", tmp_path / "s") == []
     assert (tmp_path / "all.jl").read_text() == row
+    (tmp_path / "shard-1.jl").write_text(row * 2)
+    assert len(join(tmp_path, tmp_path / "all.jl", tmp_path / "s")) == 1
 
 
 @pytest.mark.slow
@@ -158,7 +188,7 @@ def test_the_command(tmp_path: Path) -> None:
         "manifest.json",
         *(f"shard-{number}.csv" for number in range(3)),
     }
-    answers(shards, tmp_path / "r")
+    answers(shards, tmp_path / "r", "csv")
     done = shard(shards, "--join", tmp_path / "r", "-O", tmp_path / "all.csv")
     assert (done.code, (tmp_path / "all.csv").read_text().count(",https://")) == (0, 600)
     (tmp_path / "r" / "shard-2.csv").unlink()
@@ -174,6 +204,23 @@ def test_the_command(tmp_path: Path) -> None:
         done = shard(*wrong)
         assert (done.code, done.log.count("\n")) == (2, 1), wrong
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.nightly
+def test_memory_is_flat(tmp_path: Path) -> None:
+    """A million hosts take no more memory than a thousand."""
+    peaks = []
+    code = (
+        "import resource, sys; from pathlib import Path; from tplspider.keylist import KeyList;"
+        "from tplspider.shards import split; split(KeyList(sys.argv[1]), Path(sys.argv[2]),"
+        " count=8); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    for count in (1_000, 1_000_000):
+        path = tmp_path / f"{count}.txt"
+        path.write_text("".join(f"https://host{i}.example.org/{i}\n" for i in range(count)))
+        words = [sys.executable, "-c", code, str(path), str(tmp_path / f"{count}")]
+        peaks.append(int(subprocess.run(words, capture_output=True, check=True).stdout))
+    assert peaks[1] - peaks[0] < 60_000  # kB
 
 
 # The two nodes.

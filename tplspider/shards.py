@@ -11,15 +11,18 @@ import gzip
 import json
 import sqlite3
 import sys
+from collections import Counter
 from hashlib import blake2b
 from heapq import heapify, heapreplace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from tplspider.arguments import masked
 from tplspider.keylist import KeyList, noting
 from tplspider.search.session import SearchOptions
 from tplspider.web.addresses import registered_domain
+from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,8 +31,7 @@ if TYPE_CHECKING:
     from tplspider.keylist import KeyLine
 
 MANIFEST = "manifest.json"
-# Columns of feeds with a row for each line of the list; candidates may be any number.
-_OF_ANSWERS = {"final_url", "found_final_url", "key_outcome"}
+_NAMED = 5  # addresses that a fault of a shard names
 
 _TABLES = """
 PRAGMA journal_mode = OFF;
@@ -40,8 +42,10 @@ CREATE TABLE sites (site TEXT PRIMARY KEY, shard INTEGER) WITHOUT ROWID;
 """
 
 
-def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> dict[str, Any]:
-    """Write *count* shards of a list, and their manifest.
+def split(
+    lines: KeyList, folder: Path, *, count: int = 0, pages: int = 0, scope: str = "host"
+) -> dict[str, Any]:
+    """Write *count* shards of a list, or shards of about *pages* lines, and their manifest.
 
     The order of the list does not matter. ValueError if the list cannot be split, OSError if the
     shards cannot be written.
@@ -53,7 +57,7 @@ def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> d
     (sites,) = database.execute("SELECT count(DISTINCT site) FROM lines").fetchone()
     if not total:
         raise ValueError("no address in it")
-    shards = [[0, number, 0] for number in range(min(count, sites))]
+    shards = [[0, number, 0] for number in range(min(count or -(-total // pages), sites))]
     database.executemany("INSERT INTO sites VALUES (?, ?)", _balanced(database, shards))
     is_gz = lines.path is not None and lines.path.suffix.lower() == ".gz"
     ending = lines.format + (".gz" if is_gz else "")
@@ -68,6 +72,7 @@ def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> d
             file.writelines(text for _, text in rows)
     database.close()
     manifest = {
+        "column": lines.column,
         "scope": scope,
         "lines": total,
         "sites": sites,
@@ -122,26 +127,25 @@ def _balanced(database: sqlite3.Connection, shards: list[list[int]]) -> Iterator
 
 
 def join(results: Path, out: Path, folder: Path) -> list[str]:
-    """Concatenate the results of all shards in *folder*; gives what is wrong with them.
+    """Concatenate the results of all shards in *folder*; gives what is missing or doubled.
 
-    The result of ``shard-7.csv`` is ``shard-7`` with the ending of *out*, .jl or .csv. If a result
-    is missing, or has not a row for each line, *out* is not written. ValueError if there is no
-    manifest.
+    The result of ``shard-7.csv`` is ``shard-7`` with the ending of *out*, .jl or .csv. If anything
+    is missing or doubled, *out* is not written. ValueError if there is no manifest.
     """
     try:
-        shards = json.loads((folder / MANIFEST).read_text())["shards"]
+        manifest = json.loads((folder / MANIFEST).read_text())
+        shards, column = manifest["shards"], manifest["column"]
     except (OSError, ValueError, KeyError, TypeError):
         raise ValueError(f"there is no {MANIFEST} in {folder}: give the folder of shards") from None
     csv.field_size_limit(sys.maxsize)  # texts are longer than Python expects
-    ending, header = out.name.partition(".")[2], ""
+    ending, header, kind = out.name.partition(".")[2], "", ""
     faults: list[str] = []
-    counts: list[tuple[str, int, int]] = []
-    is_answered = False
+    empty: list[str] = []
     unfinished = out.with_name(f"{out.name}.part")
     with unfinished.open("w", encoding="utf-8", newline="") as file:
         for shard in shards:
             path = results / f"{shard['file'].partition('.')[0]}.{ending}"
-            found = 0
+            found: Counter[str] = Counter()
             try:
                 for row, text in _rows(path):
                     if row is None:
@@ -149,18 +153,22 @@ def join(results: Path, out: Path, folder: Path) -> list[str]:
                         header = header or text
                         faults += [f"{path.name}: other columns"] if text != header else []
                         continue
-                    found += 1
-                    is_answered |= bool(_OF_ANSWERS & row.keys())
+                    kind = kind or _kind(row)
+                    found[_answered(row, kind, column)] += 1
                     file.write(text)
             except OSError as error:
                 faults.append(f"{path.name}: {error.strerror}")
             except (ValueError, TypeError, csv.Error) as error:
                 faults.append(f"{path.name}: {error}")
             else:
-                counts.append((path.name, found, shard["lines"]))
-    if is_answered:
-        different = (each for each in counts if each[1] != each[2])
-        faults += [f"{name}: {found} rows for {lines} lines" for name, found, lines in different]
+                if not found:
+                    empty.append(path.name)
+                    continue
+                wanted = _wanted(folder / shard["file"], column, kind, ending, found)
+                faults += _compared(path.name, "no answer for", wanted - found)
+                faults += _compared(path.name, "doubled, or of another shard:", found - wanted)
+    if kind != "search":  # a search may have found no pages
+        faults += [f"{name}: no answer in it" for name in empty]
     if faults:
         unfinished.unlink()
     else:
@@ -185,3 +193,39 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any] | None, str]]:
                 raise ValueError("its last line has no end")
             yield dict(zip(names, cells, strict=True)), "".join(read)
             read.clear()
+
+
+def _kind(row: dict[str, Any]) -> str:
+    """What a feed has a row for: a line of the list, or a page that a search found."""
+    if {"final_url", "found_final_url"} & row.keys():
+        return "table"
+    return "summary" if "key_outcome" in row else "search"
+
+
+def _answered(row: dict[str, Any], kind: str, column: str) -> str:
+    """What a row answers: an address, or the place in a search."""
+    if kind == "search":
+        return f"{row.get('search_id')} {row.get('rank', '')}"
+    return str(row.get(column if kind == "table" else "requested_url") or "")
+
+
+def _wanted(shard: Path, column: str, kind: str, ending: str, found: Counter[str]) -> Counter[str]:
+    """How often each address is to be answered."""
+    if kind == "search":
+        return Counter(found.keys())
+    wanted: Counter[str] = Counter()
+    for line in KeyList(str(shard), column):
+        address = str(line.row.get(column) or "")
+        if kind == "summary":
+            try:
+                address = line.key_page(SearchOptions()).requested_url
+            except ValueError:
+                address = masked(line.address)
+        wanted[safe_cell(address) if ending.endswith("csv") else address] += 1
+    return wanted
+
+
+def _compared(name: str, what: str, addresses: Counter[str]) -> list[str]:
+    shown = ", ".join(f"{address or 'a line without one'}" for address in list(addresses)[:_NAMED])
+    more = f" and {addresses.total()} in all" if len(addresses) > _NAMED else ""
+    return [f"{name}: {what} {shown}{more}"] if addresses else []
