@@ -44,7 +44,16 @@ INTERNET = {
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
-NAMES = ("archive", "demo", "report", "shard", "strip", "text", "ui")  # by entry points
+NAMES = (
+    "archive",
+    "candidates",
+    "demo",
+    "report",
+    "shard",
+    "strip",
+    "text",
+    "ui",
+)
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -276,7 +285,7 @@ def test_our_commands_anywhere(
     done = where.run("demo", settings={})
     assert (done.code, done.log) == (0, "")
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
-    assert ("scrapy crawl" in done.stdout) == (place == "project")
+    assert "  scrapy candidates https://" in done.stdout
     assert not (where.folder / "precious.json").exists()
 
 

@@ -51,7 +51,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, shard, text, ui;"
+        "from tplspider.commands import candidates, crawl, demo, report, shard, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

@@ -115,6 +115,56 @@ def test_what_is_wrong_is_said_at_once(
     assert words in str(told.value)
 
 
+def test_the_text_of_one_page(run: Run, serve: Serve) -> None:
+    """In a running event loop, as in Jupyter; from threads; again and again."""
+    body = """
+    from concurrent.futures import ThreadPoolExecutor
+    options = {"allow_private": True, "settings": {**SETTINGS, "LOG_LEVEL": "ERROR"}}
+    found = tplspider.get_text(given + "/a", **options)
+    show([found.url, found.main_text, found.markdown, found.evidence, found.hint])
+    show([len(found.candidates), found.loads])
+    assert found == await tplspider.fetch_text(given + "/a", **options)
+    with ThreadPoolExecutor(4) as pool:
+        texts = pool.map(lambda name: tplspider.get_text(given + name, **options), ["/a", "/b"])
+    show([text.main_text for text in texts])
+    for url, allow in ((given + "/missing", True), (given + "/b", False), ("ftp://x/", True)):
+        try:
+            tplspider.get_text(url, **{**options, "allow_private": allow})
+        except tplspider.NoTextError as error:
+            show([error.outcome, url in str(error)])
+    try:
+        tplspider.get_text(given + "/a", n=0)
+    except ValueError as error:
+        show(str(error))
+    if hasattr(os, "fork"):
+        child = os.fork()
+        if not child:
+            try:
+                tplspider.get_text(given + "/a")
+            except RuntimeError as error:
+                os._exit(42)
+        show(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    url = site(serve).url
+    first, counts, texts, *errors, number, code = run(body, url).printed
+    assert first == [f"{url}/a", CONTENT["a"], CONTENT["a"], 2, ""]
+    assert counts == [3, 4]
+    assert texts == [CONTENT["a"], CONTENT["b"]]
+    assert errors == [["http-404", True], ["private-address", True], ["bad-input", True]]
+    assert number.startswith("n: ")
+    assert code == 42
+
+
+def test_the_reactor_is_not_blocked(run: Run) -> None:
+    body = """
+    try:
+        tplspider.get_text("https://example.org")
+    except RuntimeError as error:
+        show("fetch_text" in str(error))
+    """
+    assert run(body, reactor=True).printed == [True]
+
+
 LEAVE = {
     "break": """
     async for answer in tplspider.search_many(inputs, settings):

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
 
+program = "scrapy"  # its name in messages
+
 
 class Command(CrawlCommand):
     """Scrapy's own command; if the spider is ours, its arguments are checked first."""
@@ -85,7 +87,7 @@ def refuse(command: str, why: str, settings: BaseSettings) -> NoReturn:
 
     if settings.get("LOG_FILE"):
         logger.error(why)
-    print(f"scrapy {command}: error: {printable(why)}", file=sys.stderr)
+    print(f"{program} {command}: error: {printable(why)}", file=sys.stderr)
     raise SystemExit(WRONG_USE)
 
 
@@ -129,6 +131,6 @@ def print_text(text: str) -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return True
-        print(f"scrapy: error: standard output: {error}", file=sys.stderr)
+        print(f"{program}: error: standard output: {error}", file=sys.stderr)
         return False
     return True

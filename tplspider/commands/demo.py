@@ -42,16 +42,16 @@ class Command(ScrapyCommand):
         from tplspider.profiles import answer_by_command
 
         assert self.settings is not None
-        self._knows_spider = "tplspider.spiders" in self.settings.getlist("SPIDER_MODULES")
         answer_by_command(self.settings)
-        for name, value in {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False}.items():
+        local = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False, "TPLSPIDER_ALLOW_PRIVATE": True}
+        for name, value in local.items():
             self.settings.set(name, value, priority=30)
         super().process_options(args, opts)
         self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider import signals
-        from tplspider.commands.crawl import LOST, check, exit_status, print_text, refuse
+        from tplspider.commands.crawl import LOST, check, exit_status, print_text, program, refuse
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.log_sanitizer import guard_log
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -77,7 +77,9 @@ class Command(ScrapyCommand):
         for answer in answers:
             lines = [*_links(answer, server.url), *_text(answer)]
             lines += [f"A report to look at: {Path(opts.report).absolute()}", ""]
-            lines += _advice(knows_spider=self._knows_spider)
+            page = "https://example.org/some/page"
+            lines += ["Try it on a site of your own:", f"  {program} candidates {page}"]
+            lines += [f"  {program} text {page}"]
             if not print_text("\n".join(lines)):
                 self.exitcode = LOST
 
@@ -121,11 +123,3 @@ def _text(answer: SearchAnswer) -> Iterator[str]:
         if len(lines) > _SHOWN_LINES:
             yield f"  ... and {len(lines) - _SHOWN_LINES} more lines"
         yield ""
-
-
-def _advice(*, knows_spider: bool) -> Iterator[str]:
-    page = "https://example.org/some/page"
-    yield "Try it on a site of your own:"
-    if knows_spider:
-        yield f"  scrapy crawl template_candidates -a url={page} -O out.json"
-    yield f"  scrapy text {page}"

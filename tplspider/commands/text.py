@@ -43,6 +43,7 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument(
             "--pool", metavar="DIR", help="compare with saved pools; search only without one"
         )
+        parser.add_argument("--json", action="store_true", help="print lines of JSON")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
 
@@ -52,7 +53,7 @@ class Command(BaseRunSpiderCommand):
         assert self.settings is not None
         answer_by_command(self.settings)
         super().process_options(args, opts)
-        is_one = len(args) == 1 and not opts.urls
+        is_one = _is_one(args, opts)
         feeds = self.settings.getdict("FEEDS")
         if not feeds and not is_one:
             feeds = {"stdout:": {"format": "jl"}}
@@ -106,13 +107,19 @@ class Command(BaseRunSpiderCommand):
                 self.exitcode = LOST
 
 
+def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
+    """Whether the text of one page is to be printed; all else is a table."""
+    return len(args) == 1 and not opts.urls and not opts.json
+
+
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
-    # The text is wanted, not the paper's order: guided needs fewer loads for it.
-    arguments: dict[str, Any] = {"strategy": "guided", **opts.spargs}
+    from tplspider.search.session import STRATEGY_FOR_TEXTS
+
+    arguments: dict[str, Any] = {"strategy": STRATEGY_FOR_TEXTS, **opts.spargs}
     if opts.urls:
         arguments["urls"] = opts.urls
-    elif len(args) == 1:
+    elif _is_one(args, opts):
         arguments["url"] = args[0]
     else:
         arguments["_keys"] = _lines(args)

@@ -82,7 +82,7 @@ def keep_apart(settings: Settings) -> None:
     Where there is no project, the default profile makes one. It is called before Scrapy adds the
     feeds of the command line to those of the project.
     """
-    if not inside_project():
+    if not is_own_project(settings) and not inside_project():
         settings.setmodule(f"{__name__}.default", priority="project")
     # Above the project's settings, below what -s says on the command line.
     if not is_own_project(settings):

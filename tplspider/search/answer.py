@@ -115,7 +115,7 @@ def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
     """
     if of_link or allowed:
         return "public pages may not lead to private addresses, whatever TPLSPIDER_ALLOW_PRIVATE is"
-    return "TPLSPIDER_ALLOW_PRIVATE is false, so private addresses are refused"
+    return "private addresses are refused: TPLSPIDER_ALLOW_PRIVATE, or --allow-private, allows them"
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:

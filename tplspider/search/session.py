@@ -125,6 +125,9 @@ def read_web_page(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoP
     return read_page(root, page.url, site, page.encoding, for_template=for_template)
 
 
+# Where the text is wanted, not the paper's order: it needs fewer loads.
+STRATEGY_FOR_TEXTS = "guided"
+
 # A strategy is given the links of the key page in document order and the search, and yields every
 # link once. It is asked for a link when the search can take one up, so it can go by what the search
 # knows by then: its visits, its members, its key page.
