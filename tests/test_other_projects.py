@@ -12,11 +12,12 @@ import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.requirements import Requirement
 
+from tests.support.browser_profile import CHROMIUM
 from tests.support.crawls import SITES
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, build, make_project, readme_lines
@@ -287,6 +288,89 @@ def test_our_commands_anywhere(
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
     assert "  scrapy candidates https://" in done.stdout
     assert not (where.folder / "precious.json").exists()
+
+
+# Beside other plugins of Scrapy.
+
+PLUGINS = """
+ADDONS["scrapy_poet.Addon"] = 300
+EXTENSIONS = {"spidermon.contrib.scrapy.extensions.Spidermon": 500}
+SPIDERMON_ENABLED = True
+SPIDERMON_SPIDER_CLOSE_MONITORS = ("other.monitors.Suite",)
+DOWNLOAD_HANDLERS = dict.fromkeys(
+    ("http", "https"), "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+)
+PLAYWRIGHT_LAUNCH_OPTIONS = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
+"""
+MONITORS = """
+from spidermon import Monitor, MonitorSuite, monitors
+
+class Items(Monitor):
+    def test_items(self):
+        assert self.data.stats.item_scraped_count
+
+class Suite(MonitorSuite):
+    monitors = [Items]
+"""
+SPIDERS = """
+from scrapy import Request, Spider
+from tplspider.plugins.poet import TemplatePage
+from tplspider.plugins.poet.article import TemplateArticlePage
+
+class Rendered(Spider):
+    name = "rendered"
+    async def start(self):
+        yield Request(self.url, meta={"playwright": True})
+    def parse(self, response):
+        yield {"made": response.css("#made::text").get()}
+
+class Texts(Spider):
+    name = "texts"
+    async def start(self):
+        yield Request(self.url, self.page)
+        yield Request(self.url + "?", self.article, dont_filter=True)
+    async def page(self, response, page: TemplatePage):
+        yield await page.to_item()
+    async def article(self, response, page: TemplateArticlePage):
+        yield await page.to_item()
+"""
+STATED = """<script>document.body.append(Object.assign(document.createElement("p"),
+{id: "made", innerText: "by a script"}))</script><script type="application/ld+json">
+{"@graph": [{"@type": "WebSite"}, {"@type": ["NewsArticle"], "author": [{"name": "Ann"}, "Bo"],
+"datePublished": "2024-05-01T10:00:00+00:00", "dateModified": "yesterday"}]}</script>"""
+
+
+@pytest.mark.browser
+def test_beside_poet_playwright_and_spidermon(project: Project, serve: Serve) -> None:
+    """All of them work, and so do our spider and the page objects."""
+    project.set(PLUGINS.replace("CHROMIUM", repr(CHROMIUM)))
+    project.write("other/monitors.py", MONITORS)
+    project.write("other/spiders/plugins.py", SPIDERS)
+    server = serve("menu", routes_of(pages_of({"a": CONTENT["a"] + STATED})))
+    url = f"{server.url}/a"
+
+    def items(*arguments: str) -> list[dict[str, Any]]:
+        done = project.run("crawl", *arguments, "-Oout.jl", settings=QUICK)
+        assert (done.code, "ERROR" in done.log) == (0, False), done.log
+        assert "test_items... OK" in done.log
+        return [json.loads(line) for line in (project.folder / "out.jl").read_text().splitlines()]
+
+    assert items("rendered", f"-aurl={url}") == [{"made": "by a script"}]
+    found = items("template_candidates", f"-aurl={url}", "-an=2")
+    assert len(found) == 2
+    page, article = sorted(items("texts", f"-aurl={url}"), key=lambda item: "headline" in item)
+    text = CONTENT["a"]
+    assert len(page.pop("candidates")) == page.pop("evidence") == 2
+    assert page == {"url": url, "title": "Menu", "text": text, "markdown": text}
+    assert [author["name"] for author in article.pop("authors")] == ["Ann", "Bo"]
+    assert {name: value for name, value in article.items() if value} == {
+        "headline": "Menu",
+        "articleBody": text,
+        "datePublished": "2024-05-01T10:00:00Z",
+        "datePublishedRaw": "2024-05-01T10:00:00+00:00",
+        "dateModifiedRaw": "yesterday",
+        "url": url,
+    }
 
 
 # The wheel.

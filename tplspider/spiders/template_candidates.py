@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import zlib
+from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response  # scrapy-poet looks up the hints of callbacks
 from scrapy.utils.misc import load_object
 from scrapy.utils.url import strip_url
 
@@ -53,11 +54,10 @@ from tplspider.web.page import (
 from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
@@ -66,11 +66,10 @@ if TYPE_CHECKING:
     from tplspider.search.session import Event
     from tplspider.web.page import Answer
 
-    Outputs = AsyncIterator[Any]
-
 logger = logging.getLogger(__name__)
 
 BROWSER = "tplspider.browser.BrowserMiddleware"
+Outputs = AsyncIterator[Any]
 TEXT_ROW = "tplspider.items.TextRow"
 _HEADERS = ("Content-Encoding", "Content-Type", "Location")
 

@@ -1,0 +1,108 @@
+"""The text of a page for scrapy-poet: a web-poet page object, without rules for single sites."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import attrs
+from web_poet import HttpClient, HttpResponse, WebPage, cached_method, field
+from web_poet.exceptions import HttpError
+
+from tplspider.failures import reason_of
+from tplspider.library import NoTextError
+from tplspider.search.session import (
+    STRATEGY_FOR_TEXTS,
+    SearchLimits,
+    SearchOptions,
+    SearchSession,
+)
+from tplspider.search.witness import MOST, evidence
+from tplspider.template.extract import PageSource, extract_template
+from tplspider.template.markdown import base_address, to_markdown
+from tplspider.web import page as pages
+from tplspider.web.addresses import identity
+
+if TYPE_CHECKING:
+    from tplspider.items import PageTemplate
+    from tplspider.web.page import Page
+
+SECONDS = 120  # for a text
+
+
+@attrs.define(slots=False)
+class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a subclass may say
+    """The text of a page, by comparing it with a few pages of its site.
+
+    They are loaded as additional requests: by the crawl's own downloader and settings.
+    """
+
+    http: HttpClient
+
+    @field
+    def url(self) -> str:
+        return str(self.response.url)
+
+    @field
+    async def title(self) -> str:
+        return (await self.compared()).title
+
+    @field
+    async def text(self) -> str:
+        return (await self.compared()).main_text
+
+    @field
+    async def markdown(self) -> str:
+        base = base_address(self.response.text, self.url)
+        return to_markdown((await self.compared()).main_html, base)
+
+    @field
+    async def candidates(self) -> list[str]:
+        """The addresses of pages that share the template."""
+        search = await self.searched()
+        return search.summary.candidates if search.summary else []
+
+    @field
+    async def evidence(self) -> int:
+        """The number of pages that told something; if it is 0, the text is all of the page's."""
+        return (await self.compared()).evidence
+
+    @cached_method
+    async def compared(self) -> PageTemplate:
+        """The template of the page, and what is left without it; raises NoTextError."""
+        session = await self.searched()
+        if session.search is None:
+            outcome = session.summary.key_outcome if session.summary else ""
+            raise NoTextError(f"{self.url}: {outcome}", outcome)
+        wanted = evidence(session.search, session.witness)
+        key, *others = (PageSource(each.page.url, self._texts[each.page]) for each in wanted)
+        return await asyncio.to_thread(extract_template, key, others, seconds=SECONDS, most=MOST)
+
+    @cached_method
+    async def searched(self) -> SearchSession:
+        """The search from the page, when it is over."""
+        self._texts: dict[Page, str] = {}
+        limits = SearchLimits(for_template=True)
+        session = SearchSession(self.url, SearchOptions(strategy=STRATEGY_FOR_TEXTS), limits)
+        self._take_in(session, None, self.response)
+        while visits := session.take():
+            for visit in visits:
+                try:
+                    response = await self.http.get(visit.link.url, allow_status="*")
+                except HttpError as error:
+                    session.tell(visit.rank, pages.NoPage(reason_of(error.__cause__)), visit.url)
+                    continue
+                url = str(response.url)
+                if identity(url) != identity(visit.link.url):
+                    if known := session.judge(visit.rank, url):
+                        session.tell(visit.rank, known, url)
+                        continue
+                    session.follow(visit.rank, url)
+                self._take_in(session, visit.rank, response)
+        return session
+
+    def _take_in(self, session: SearchSession, rank: int | None, response: HttpResponse) -> None:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        found = pages.WebPage(str(response.url), response.body, response.status or 200, headers)
+        if page := session.take_in(rank, found):
+            self._texts[page] = found.text
