@@ -11,12 +11,7 @@ from web_poet.exceptions import HttpError
 
 from tplspider.failures import reason_of
 from tplspider.library import NoTextError
-from tplspider.search.session import (
-    STRATEGY_FOR_TEXTS,
-    SearchLimits,
-    SearchOptions,
-    SearchSession,
-)
+from tplspider.search.session import STRATEGY_FOR_TEXTS, SearchLimits, SearchOptions, SearchSession
 from tplspider.search.witness import MOST, evidence
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.template.markdown import base_address, to_markdown
@@ -25,9 +20,6 @@ from tplspider.web.addresses import identity
 
 if TYPE_CHECKING:
     from tplspider.items import PageTemplate
-    from tplspider.web.page import Page
-
-SECONDS = 120  # for a text
 
 
 @attrs.define(slots=False)
@@ -38,10 +30,7 @@ class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a sub
     """
 
     http: HttpClient
-
-    @field
-    def url(self) -> str:
-        return str(self.response.url)
+    url = field(lambda page: str(page.response.url))
 
     @field
     async def title(self) -> str:
@@ -53,35 +42,28 @@ class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a sub
 
     @field
     async def markdown(self) -> str:
-        base = base_address(self.response.text, self.url)
-        return to_markdown((await self.compared()).main_html, base)
+        html = (await self.compared()).main_html
+        return to_markdown(html, base_address(self.response.text, self.url))
 
     @field
     async def candidates(self) -> list[str]:
-        """The addresses of pages that share the template."""
-        search = await self.searched()
-        return search.summary.candidates if search.summary else []
-
-    @field
-    async def evidence(self) -> int:
-        """The number of pages that told something; if it is 0, the text is all of the page's."""
-        return (await self.compared()).evidence
+        return [each.url for each in (await self.searched()).candidates()]
 
     @cached_method
     async def compared(self) -> PageTemplate:
         """The template of the page, and what is left without it; raises NoTextError."""
         session = await self.searched()
-        if session.search is None:
-            outcome = session.summary.key_outcome if session.summary else ""
+        if not session.search and session.summary:
+            outcome = session.summary.key_outcome
             raise NoTextError(f"{self.url}: {outcome}", outcome)
         wanted = evidence(session.search, session.witness)
         key, *others = (PageSource(each.page.url, self._texts[each.page]) for each in wanted)
-        return await asyncio.to_thread(extract_template, key, others, seconds=SECONDS, most=MOST)
+        return await asyncio.to_thread(extract_template, key, others, seconds=120, most=MOST)
 
     @cached_method
     async def searched(self) -> SearchSession:
         """The search from the page, when it is over."""
-        self._texts: dict[Page, str] = {}
+        self._texts: dict[pages.Page, str] = {}
         limits = SearchLimits(for_template=True)
         session = SearchSession(self.url, SearchOptions(strategy=STRATEGY_FOR_TEXTS), limits)
         self._take_in(session, None, self.response)
@@ -90,12 +72,11 @@ class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a sub
                 try:
                     response = await self.http.get(visit.link.url, allow_status="*")
                 except HttpError as error:
-                    session.tell(visit.rank, pages.NoPage(reason_of(error.__cause__)), visit.url)
+                    session.tell(visit.rank, pages.NoPage(reason_of(error.__cause__)))
                     continue
-                url = str(response.url)
-                if identity(url) != identity(visit.link.url):
+                if identity(url := str(response.url)) != identity(visit.link.url):
                     if known := session.judge(visit.rank, url):
-                        session.tell(visit.rank, known, url)
+                        session.tell(visit.rank, known)
                         continue
                     session.follow(visit.rank, url)
                 self._take_in(session, visit.rank, response)
