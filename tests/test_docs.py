@@ -95,10 +95,10 @@ def demo_site() -> Iterator[str]:
         server.shutdown()
 
 
-def test_there_are_ten_recipes() -> None:
+def test_all_recipes_are_run() -> None:
     headings = re.findall(r"^## (.+)$", TEXTS["docs/recipes.md"], re.MULTILINE)
     assert [name for name, _, _ in RECIPES] == headings
-    assert len(headings) == 10
+    assert len(headings) == 11
 
 
 @pytest.mark.crawl
@@ -129,10 +129,24 @@ def test_recipes_print_what_they_say(
     assert done.stdout.replace(demo_site, "http://127.0.0.1:8000") == output, done.stderr
 
 
+@pytest.mark.crawl
+def test_the_program_of_the_readme(demo_site: str, tmp_path: Path) -> None:
+    blocks = re.findall(rf"^```python\n{BLOCK}", TEXTS["README.md"], re.MULTILINE)
+    (program,) = (block for block in blocks if "get_text(" in block)
+    page = f"{demo_site}/collection/tandems.html"
+    program = program.replace('some/page"', 'some/page", allow_private=True')
+    program = program.replace("https://example.org/some/page", page)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Tandems Tandems\nRoom 3, eleven machines")
+
+
 def commands() -> list[str]:
     """Every command of the pages, in blocks and in the text."""
     found = re.findall(r"^    ([a-zA-Z_=]+ .+|scrapy .+)$", ALL, re.MULTILINE)
-    found += re.findall(r"`((?:scrapy|python -m|pip|pytest) ?[^`]*)`", ALL)
+    found += re.findall(r"`((?:scrapy|tplspider|python -m|pip|pytest) ?[^`]*)`", ALL)
     for block in re.findall(rf"^```sh\n{BLOCK}", ALL, re.MULTILINE):
         found += re.findall(r"^.*\b(?:scrapy|pip|python -m) .*$", block, re.MULTILINE)
     return found
@@ -146,7 +160,7 @@ def test_commands_name_what_there_is() -> None:
         words = [word for word in shlex.split(command, comments=True) if word != "&&"]
         for at, word in enumerate(words):
             follower = words[at + 1] if at + 1 < len(words) else ""
-            if word == "scrapy" and re.fullmatch(r"[a-z]\w*", follower):
+            if word in ("scrapy", "tplspider") and re.fullmatch(r"[a-z]\w*", follower):
                 assert follower in names | scrapy, command
                 seen.add(follower)
             elif word == "-r" and follower.endswith(".txt"):
