@@ -77,7 +77,7 @@ def plan_outputs(
     try:
         "\U0001f6b2".encode(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
     except (LookupError, UnicodeEncodeError):
-        raise ValueError("FEED_EXPORT_ENCODING: expected an encoding of all characters") from None
+        raise ValueError("FEED_EXPORT_ENCODING: expected utf-8, or the like") from None
     taken = {Path(arguments.urls).absolute()} if arguments.urls else set()
     chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or None
     asked = [
@@ -91,7 +91,7 @@ def plan_outputs(
     ):
         path = local_path(uri)
         if uri in feeds or path in taken:
-            raise ValueError(f"{label}: this is the file of another feed, or the list of key pages")
+            raise ValueError(f"{label}: the file of another feed, or the list of key pages")
         if path:
             taken.add(path)
             try_to_open(label, path)
@@ -298,7 +298,7 @@ class FeedFileStorage(_OfCrawl, FileFeedStorage):
 
 
 class FeedStdoutStorage(_OfCrawl, StdoutFeedStorage):
-    """Standard output, which may be a pipe that nobody reads any more."""
+    """Standard output, which may be a pipe without a reader."""
 
     def open(self, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
         sys.stdout.flush()

@@ -136,7 +136,7 @@ class HeldItems:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.over = False  # the spider is about to close: items pass at once
         self._at_a_time = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
-        self.moved = asyncio.Event()  # wakes those who wait when an item has passed the pipelines
+        self.moved = asyncio.Event()  # set when an item has passed the pipelines
         self._crawler = crawler
         self._stats = crawler.stats
         self._fields = dict(config.fields)
@@ -199,7 +199,7 @@ class HeldItems:
             await self.moved.wait()
 
     def learn(self, response: HtmlResponse) -> None:
-        """Take a page without items, which tells about others of its site."""
+        """Take a page without items, to compare others of its site with."""
         try:
             self._release(self._pools.add(_read(response), None))
         except Exception as error:  # noqa: BLE001 - no item is the worse for it
@@ -263,7 +263,7 @@ class HeldItems:
 
     def _failed(self, page: _Page, error: Exception) -> None:
         self.count("failed")
-        logger.warning("%s cannot be compared, its items go without: %s", page.response.url, error)
+        logger.warning("%s cannot be compared, its items lack texts: %s", page.response.url, error)
 
     def _advance(self, site: str) -> None:
         """Items of a site whose turn has come go to the pipelines."""
@@ -303,7 +303,7 @@ class HeldItems:
             if type(item) not in self._refusing:
                 self._refusing.add(type(item))
                 why, name = " ".join(str(error).split()), type(item).__qualname__
-                logger.error("%s does not take the fields: %s", name, why)  # noqa: TRY400
+                logger.error("%s does not accept the fields: %s", name, why)  # noqa: TRY400
         else:
             self.count("items")
 
@@ -344,7 +344,7 @@ class HeldItems:
         engine, is_idle = self._crawler.engine, reason == "finished"
         if not is_idle and self._end is None:
             self.over = True
-            engine.pause()  # or pages would come for ever
+            engine.pause()  # or pages would never end
             self._end = asyncio.get_running_loop().time() + self._config.extract_seconds
             self._extraction.hurry(self._config.extract_seconds)
         while self._pending:
@@ -362,7 +362,7 @@ class HeldItems:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)  # the loop itself holds no task alive
+        self._tasks.add(task)  # the event loop keeps no reference to a task
         task.add_done_callback(self._tasks.discard)
 
 

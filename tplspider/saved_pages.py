@@ -68,10 +68,10 @@ class KeptPages:
                 self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
             start = self._file.seek(0, SEEK_END)
             if self._file.write(body) < len(body):
-                raise OSError("no space left for it")  # noqa: TRY301 - as the system's own
+                raise OSError("the disk is full")  # noqa: TRY301 - as the system's own
         except OSError as error:
             self.fault = error
-            logger.warning("%s cannot be kept: %s", page.url, error)
+            logger.warning("%s cannot be stored: %s", page.url, error)
             return
         self._places[page] = start, len(body), source.encoding
 
@@ -84,7 +84,7 @@ class KeptPages:
         return KeptPage(page.url, link, encoding, self._file.read(size), role)
 
     def close(self) -> None:
-        """Let go of all pages."""
+        """Release all pages."""
         self._places.clear()
         if self._file is not None:
             self._file.close()

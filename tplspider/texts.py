@@ -49,7 +49,7 @@ class PageTexts:
     ) -> None:
         self.wanted = wanted
         self.keeps_pages = wanted or outputs.save_html is not None
-        self.pools: PoolFolder | None = None  # saved pools to compare with, in place of a search
+        self.pools: PoolFolder | None = None  # saved pools, used in place of a search
         self._crawler = crawler
         self._folder = outputs.save_html
         self._many = many
@@ -97,7 +97,7 @@ class PageTexts:
         return found, ""
 
     async def by_pool(self, search: OpenSearch, page: WebPage) -> None:
-        """Compare a key page with the saved pool of its site: if that tells, there is no search."""
+        """Compare a key page with the saved pool of its site; no search follows a text."""
         if not self.pools:
             return
         from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
@@ -106,7 +106,7 @@ class PageTexts:
         pool = await asyncio.to_thread(self.pools.load, site)
         why = f"There is no pool of {site} in {self.pools.directory}"
         if pool:
-            why = f"The pool of its site tells nothing about {page.url}"
+            why = f"No page of the pool has anything in common with {page.url}"
             try:
                 found = await self._with_pool(page.url, page.text, pool, search.seconds_left())
             except ExtractionError as error:
@@ -136,7 +136,7 @@ class PageTexts:
     async def _with_pool(
         self, url: str, html: str, pool: Sequence[PooledPage], seconds: float | None = None
     ) -> PageTemplate | None:
-        """The text of a page by pages of its site; None if they tell nothing about it."""
+        """The text of a page by pages of its site; None if they have nothing in common with it."""
         from tplspider.pools.pool import companions  # imported lazily: few crawls need it
         from tplspider.pools.site_templates import COMPANIONS
         from tplspider.template.extract import PageSource

@@ -27,7 +27,7 @@ class Command(ScrapyCommand):
         return "[options]"
 
     def short_desc(self) -> str:
-        return "Find the template candidates of a small bundled website (no internet needed)"
+        return "Try it on a small website that comes with tplspider (no internet needed)"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

@@ -258,7 +258,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What tells how near a page is to others: its place, where its links lead, its sentences.
+    """What shows how near a page is to others: its place, where its links lead, its sentences.
 
     Of links and sentences there are checksums, the same in every process. Sentences are long lines
     that are not links, with the number of their letters.

@@ -112,7 +112,7 @@ class SitePools(Generic[Entry]):
         return found
 
     def give_out(self, site: str) -> list[Released[Entry]]:
-        """Give out all that waits of a site."""
+        """Release all waiting pages of a site."""
         if site not in self._waiting:
             return []
         pool = self._pools.pages(site)
@@ -122,17 +122,17 @@ class SitePools(Generic[Entry]):
         return [Released(each.entry, site, pool) for each in waiting]
 
     def give_out_older(self, seconds: float) -> list[Released[Entry]]:
-        """Give out the sites of which a page waits for longer than so many seconds."""
+        """Release the sites with a page that has waited for longer than so many seconds."""
         end, waiting = monotonic() - seconds, self._waiting
         sites = [*takewhile(lambda site: waiting[site][0].since <= end, waiting)]
         return [released for site in sites for released in self.give_out(site)]
 
     def give_out_oldest(self) -> list[Released[Entry]]:
-        """Give out the site with the page that has waited longest."""
+        """Release the site with the page that has waited longest."""
         return self.give_out(next(iter(self._waiting))) if self._waiting else []
 
     def flush(self) -> list[Released[Entry]]:
-        """Give out all that waits, site by site. Pages that are added may wait again."""
+        """Release all that waits, site by site. Pages that are added may wait again."""
         return [released for site in [*self._waiting] for released in self.give_out(site)]
 
     def save(self) -> None:
@@ -167,7 +167,7 @@ class Stripper:
         takes longer than *seconds*, and TooLargeError for a page that is not read at all.
         """
         if page.is_too_large:
-            raise TooLargeError("it has more elements or attributes than can be read")
+            raise TooLargeError("it has too many elements or attributes")
         known = self._site(site)
 
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
@@ -234,13 +234,13 @@ class SiteTemplates(Generic[Token]):
     """Takes the pages of a crawl, of one site or of many, and gives them without their templates.
 
     Each page is compared with the few nearest of the pool of its site. The first pages of a site
-    are held back until its pool is ready; pages of one site are given out in the order in which
+    are buffered until its pool is ready; pages of one site are released in the order in which
     they were added, each exactly once. ``flush`` gives out the rest, and saves the pools.
 
     The pool is the same in any order of pages (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
-    site were added before it was given out, and on nothing else: not on time, nor on other sites,
-    as long as there is room for the pages that are held back.
+    site were added before it was released, and on nothing else: not on time, nor on other sites,
+    as long as there is room for the buffered pages.
 
     One thread at a time may use it. Processes, and threads, that share the work on one site do not
     share its pool: give all pages of a site to one of them. A *store*, a
@@ -251,8 +251,8 @@ class SiteTemplates(Generic[Token]):
     | pool, ready | how many pages a pool has at most, and with how many it is ready |
     | companions | how many pages a page is compared with |
     | megabytes | the bound of pools in memory; the others are in a temporary file |
-    | held, held_megabytes | the bounds of pages that are held back, in number and packed |
-    | seconds | a page that takes longer is given out as if there were no evidence |
+    | held, held_megabytes | the limits of buffered pages, in number and packed |
+    | seconds | a page that takes longer is released as if there were no evidence |
     | wanted | the fields of PageTemplate that are needed (default: all but Markdown) |
     | store | where pools are kept from one crawl to the next |
 
@@ -312,7 +312,7 @@ class SiteTemplates(Generic[Token]):
 
     @property
     def held(self) -> int:
-        """How many pages are held back."""
+        """How many pages are buffered."""
         return self._pools.held
 
     @overload
@@ -322,7 +322,7 @@ class SiteTemplates(Generic[Token]):
     def add(self, url: str, html: str, token: Token) -> list[StrippedPage[Token]]: ...
 
     def add(self, url: str, html: str, token: Any = None) -> list[StrippedPage[Any]]:
-        """Add a page; the pages that are given out by that, the oldest of each site first.
+        """Add a page; returns the pages that it releases, the oldest of each site first.
 
         *url* is where redirects ended. The *token*, any object, comes back with the page.
         """
@@ -330,7 +330,7 @@ class SiteTemplates(Generic[Token]):
         return [self._stripped(each) for each in self._pools.add(page, (page, token))]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
-        """Give out all pages that are held back, with what evidence there is; save the pools.
+        """Release all buffered pages, with what evidence there is; save the pools.
 
         Pages are stripped as they are asked for: iterate over all of it.
         """
@@ -351,7 +351,7 @@ class SiteTemplates(Generic[Token]):
                 site, page, pool, wanted=self._wanted, seconds=self._seconds
             )
         except TooLargeError as error:
-            logger.warning("%s is not read, its texts are empty: %s", page.url, error)
+            logger.warning("%s cannot be read, its texts are empty: %s", page.url, error)
         except TimeoutError as error:
             logger.warning("No template for %s: %s", storable(page.url), error)
             # All visible text, which takes little time.

@@ -279,7 +279,7 @@ class PoolCache:
                 self._file.run("INSERT OR REPLACE INTO sites VALUES (?, ?, ?)", *values)
                 self._file.write(site, known.pool)
         except (sqlite3.Error, OSError) as error:
-            logger.warning("Pools stay in memory, a temporary file cannot be used: %s", error)
+            logger.warning("Pools stay in memory, the temporary file cannot be used: %s", error)
             self._most_bytes = math.inf
         else:
             self._bytes -= self._sites.pop(site).size

@@ -406,7 +406,7 @@ def _records(
 ) -> Iterator[Record]:
     """The records from a place on, one by one, with a search for the next behind each fault.
 
-    What follows from a fault is not counted again: *is_known* tells that it is counted.
+    What follows from a fault is not counted again: *is_known* says that it is counted.
     """
     while place is not None:
         packed = _Packed(file, place)
@@ -436,7 +436,7 @@ def _records(
 
 
 def capture_of(record: Record) -> Capture | None:
-    """What a record is to the index; None for one that tells nothing about a page."""
+    """What a record is to the index; None for one without a page."""
     url = clean_target(record.headers.get("warc-target-uri", ""))
     kind = _kind_of(record)
     if kind is None or not url.lower().startswith(("http://", "https://")):

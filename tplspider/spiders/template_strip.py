@@ -78,7 +78,7 @@ class StripArguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
     source: str = option("", str, "a folder of saved pages, or a WARC file")
-    base_url: str = option("", _base_url, "the address of the folder, if nothing tells it")
+    base_url: str = option("", _base_url, "the address of the folder, if it is not known otherwise")
     pool: str = option("", str, "a folder with pools of pages, which are used and kept")
     index: str = option("", str, "of WARC files: where the index is, or is made")
     workers: int = option(0, whole_number(1), "processes (default: one for each core)")
@@ -102,7 +102,7 @@ class StripArguments:
         except OSError as error:
             raise ValueError(f"{str(error.filename)!r}: {error.strerror}") from None
         if found.are_archives and find_spec("fastwarc") is None:
-            raise ValueError("WARC files need more: pip install 'tplspider[archive]'")
+            raise ValueError("WARC files need an extra: pip install 'tplspider[archive]'")
         if found.base_url and found.are_archives:
             raise ValueError("base_url is for a folder: records of WARC files have addresses")
         if found.index and not found.are_archives:
@@ -208,7 +208,7 @@ class TemplateStripSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         settings = crawler.settings
         if Config.of(settings).confine:
-            raise ValueError("TPLSPIDER_CONFINE is on: jobs read no files of the server")
+            raise ValueError("TPLSPIDER_CONFINE is on: jobs may not read files of the server")
         spider = super().from_crawler(crawler, *args, **kwargs)
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
@@ -242,14 +242,14 @@ class TemplateStripSpider(Spider):
         Config.of(settings)
         arguments = StripArguments.of(given)
         if not plan_feeds(settings, arguments.columns()):
-            raise ValueError("give -O FILE for the rows")
+            raise ValueError("no output: give -O FILE for the rows")
         if arguments.markdown:
             from tplspider.template.markdown import check_markdown  # imported lazily: optional
 
             check_markdown()
         folder = arguments.paths[0]
         if not arguments.are_archives and not any(files for _, _, files in os.walk(folder)):
-            raise ValueError(f"{str(folder)!r}: there is no file in it")
+            raise ValueError(f"{str(folder)!r}: the folder is empty")
 
     async def start(self) -> AsyncIterator[Any]:
         try:

@@ -67,8 +67,8 @@ def main(given: list[str] | None = None) -> int:
     kinds = {name: "BIGINT" if name in _NUMBERS else "STRING" for name in task.columns}
     ddl = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
     counts = output.write(rows, {PAGES: ddl})[PAGES].groupBy("outcome").count().collect()
-    told = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
-    tell(f"{sum(row['count'] for row in counts)} pages: {told}")
+    outcomes = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
+    tell(f"{sum(row['count'] for row in counts)} pages: {outcomes}")
     output.clean()
     return 0
 

@@ -111,7 +111,7 @@ def prepare(settings: Settings) -> None:
     if find_spec("html_to_markdown"):
         settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
     if settings.get("JOBDIR"):
-        raise ValueError("JOBDIR: the searches of scrapy ui are not those of a job")
+        raise ValueError("JOBDIR: scrapy ui does not use it")
     TemplateCandidatesSpider.check({"_keys": None}, settings)
 
 
