@@ -127,7 +127,7 @@ REASONS = {
     NO_LINKS: "it has no links to other pages of its site",
     NOT_ARCHIVED: "it is not archived",
     NOT_HTML: "it is not HTML",
-    NOT_LOADED: "it was not loaded before the end",
+    NOT_LOADED: "the search ended before it was loaded",
     OFFSITE_REDIRECT: "it redirects to another site",
     PRIVATE_ADDRESS: "its address is private",
     ROBOTS: "robots.txt forbids it",
@@ -140,10 +140,9 @@ _ANOTHER = "choose another page of the site as the key page."
 _LOOK = f"Open the address in a browser: if it shows nothing either, {_ANOTHER}"
 # What may help where the key page is to blame.
 _KEY_ADVICE = {
-    BAD_INPUT: "Correct this line of the list, and search it again.",
+    BAD_INPUT: "Correct this line, and search it again.",
     BAD_RESPONSE: _LOOK,
-    CONNECTION: "Check the address: its host, its port, and whether it is http or https. If it is"
-    " right, the site may be down: try again later.",
+    CONNECTION: "Check the scheme, host and port of the address, or try again later.",
     CRASHED: f"Search it alone with more memory, or {_ANOTHER}",
     DNS: "Check how the name of the host is spelled.",
     ERROR: f"See the error in the log, or {_ANOTHER}",
@@ -151,10 +150,9 @@ _KEY_ADVICE = {
     NOT_ARCHIVED: f"Look for its address in other files of the archive, or {_ANOTHER}",
     NOT_HTML: "Choose an HTML page with a menu as the key page.",
     NOT_LOADED: "Run the search again, and let it finish.",
-    OFFSITE_REDIRECT: "Give the address that it redirects to: a browser shows which.",
+    OFFSITE_REDIRECT: "Give the address that it redirects to.",
     PRIVATE_ADDRESS: f"Give the public address of the page, or {_ANOTHER}",
-    ROBOTS: "Only those who run the site may change its robots.txt: ask them to let this crawler"
-    f" in, or {_ANOTHER}",
+    ROBOTS: f"Ask the owners of the site to allow this crawler, or {_ANOTHER}",
     TIMEOUT: "Try again later, or with a larger -s DOWNLOAD_TIMEOUT (seconds).",
     TOO_LARGE: "Choose a smaller page as the key page.",
     TOO_LONG: "Give a shorter address of the same page, if it has one.",

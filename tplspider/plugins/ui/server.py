@@ -216,9 +216,9 @@ def _run_server(
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
             if port != before:
-                say(f"The port is {port} from now on: write the extension again if it has another")
+                say(f"The port is now {port}: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
-            say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
+            say(f"Ctrl-C ends it; in another terminal, this prints a new address: {command}")
 
         serving = asyncio.get_event_loop().create_task(
             serve(process, folder, access, listener, ready)
@@ -257,8 +257,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
-                f"port {port} is taken by another program: give another port with --port; or, if"
-                " that program is a scrapy ui, the --dir that it has"
+                f"port {port} is in use: give another with --port; or, if scrapy ui has it,"
+                " the --dir of that one"
             ) from error
         raise ValueError(f"--host {host!r} --port {port}: {error.strerror or error}") from error
 
