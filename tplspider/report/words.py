@@ -142,7 +142,7 @@ _LOOK = f"Open the address in a browser: if it shows nothing either, {_ANOTHER}"
 _KEY_ADVICE = {
     BAD_INPUT: "Correct this line, and search it again.",
     BAD_RESPONSE: _LOOK,
-    CONNECTION: "Check the scheme, host and port of the address, or try again later.",
+    CONNECTION: "Check the address (scheme, host, port), or try again later.",
     CRASHED: f"Search it alone with more memory, or {_ANOTHER}",
     DNS: "Check how the name of the host is spelled.",
     ERROR: f"See the error in the log, or {_ANOTHER}",
