@@ -113,7 +113,7 @@ class CliqueTracker:
     def search_opened(self, session: SearchSession) -> None:
         if session.url != session.requested_url:
             level = logging.DEBUG if self.spider.is_list else logging.INFO
-            logger.log(level, "The key page %s is taken for %s", session.requested_url, session.url)
+            logger.log(level, "Key page %s is requested as %s", session.requested_url, session.url)
         if limit := session.options.max_seconds:
             loop = asyncio.get_running_loop()
             late = partial(self._out_of_time, session.search_id)
