@@ -83,7 +83,7 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A Chromium for all tests of a file."""
-    # Imported lazily: most tests need none.
+    # Here and not above: most tests need none.
     from tests.support.browser_profile import CHROMIUM
     from tests.support.opened_pages import chromium
 
@@ -97,7 +97,7 @@ def browser() -> Iterator[Browser]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Tell tests of other kinds than plain Python apart: they are slow, but for those marked quick.
 
-    So a new crawl costs the quick run nothing, unless it is marked quick.
+    So a new crawl costs the quick run nothing, unless somebody says that it should.
     """
     for item in items:  # before pytest looks at what -m says
         for fixture in getattr(item, "fixturenames", ()):

@@ -116,7 +116,7 @@ def test_a_search_is_seen_as_it_goes_and_cancelled(popup: Popup) -> None:
         assert popup.links() == [site.url + path for path in MEMBERS[:2]]
         expect(page.locator("#start")).to_be_disabled()
         expect(page.locator("#progress")).to_be_visible()
-        # A popup that is closed and opened again shows it in progress.
+        # Whoever closes the popup and opens it again sees it go on.
         popup.open(site.url + KEY_PAGE)
         popup.wait_for("headline", "2 of 3 pages, 5 of 14 links tried")
         assert violations(popup.found) == []

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-MOST_BYTES = 8 * 1024 * 1024  # shared by the open searches
+MOST_BYTES = 8 * 1024 * 1024  # what the searches of the moment share
 OLDEST = 600.0  # seconds
 _STATUSES = frozenset({200, 301, 302, 303, 307, 308})  # a stored 503 would answer its own retry
 

@@ -11,7 +11,7 @@ IN_GATE = bool(os.environ.get("CI"))
 
 
 def examples(number: int) -> hypothesis.settings:
-    """So many in the gate, and a quarter of them otherwise."""
+    """So many in the gate, and a quarter of them while somebody works."""
     return hypothesis.settings(max_examples=how_many(number))
 
 

@@ -55,7 +55,7 @@ def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Sho
     )
     os.close(theirs)
     written = b""
-    with suppress(OSError):  # the other end is closed
+    with suppress(OSError):  # when nobody has the other end any more
         while data := os.read(ours, 65536):
             written += data
     os.close(ours)

@@ -1,4 +1,4 @@
-"""A fixture site over TLS, with a self-signed certificate, which Scrapy accepts."""
+"""A fixture site over TLS, with a certificate that nobody has signed: Scrapy does not mind."""
 
 from __future__ import annotations
 

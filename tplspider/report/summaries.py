@@ -70,8 +70,8 @@ def _write_folder(
         finally:  # also when it is ended early: what is written is listed
             folder.write_index()
         total = folder.counts().total
-    many = counted(len(names), "search").replace("searchs", "searches")
-    return f"{place / INDEX} ({many}{f', {total} in the folder' if total != len(names) else ''})"
+    told = counted(len(names), "search").replace("searchs", "searches")
+    return f"{place / INDEX} ({told}{f', {total} in the folder' if total != len(names) else ''})"
 
 
 def _checked(paths: Sequence[Path | None], item_class: type) -> Iterator[dict[str, Any]]:
@@ -90,7 +90,7 @@ def read_rows(path: Path, item_class: type) -> Iterator[dict[str, Any]]:
     """The rows of a feed. Raises ValueError if it is cut or malformed, and OSError."""
     name = path.name.lower()
     if not name.removesuffix(".gz").endswith(_FORMATS):
-        raise ValueError(f"{path}: expected a file .json, .jl, .jsonl or .csv, perhaps with .gz")
+        raise ValueError(f"{path}: expected a file .json, .jl, .jsonl or .csv, or that with .gz")
     opened = gzip.open if name.endswith(".gz") else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:

@@ -60,7 +60,7 @@ def write_extension(folder: Path, port: int) -> None:
     manifest = folder / _MANIFEST
     is_ours = manifest.is_file() and _ID in manifest.read_bytes()
     if not is_ours and any(folder.iterdir()):
-        raise ValueError(f"{folder}: there are other files in it: give a new or empty folder")
+        raise ValueError(f"{folder}: there are other files in it: give a new or an empty folder")
     for name, data in ours.items():
         (folder / name).write_bytes(data)
 
