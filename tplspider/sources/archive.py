@@ -58,7 +58,6 @@ _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are inserted at a time
 _MOST_CHECKED = 256_000_000  # bytes of an index: a larger one is not read to look for damage
-_FAR = 1 << 20  # bytes that are unpacked anew for each record
 
 
 class IndexFileError(ValueError):
@@ -367,8 +366,7 @@ class WarcSite:
 
     def close(self) -> None:
         """Close the index."""
-        if self._unpacked:
-            self._unpacked[1].close()
+        self._close_unpacked()
         self._connection.close()
 
     def load(self, url: str) -> WebPage | NoPage:
@@ -461,11 +459,10 @@ class WarcSite:
         path = self.paths[place.file]
         try:
             with path.open("rb") as file:
-                if place.inner < _FAR:
-                    found = read_at(file, place.offset, place.inner, self._largest)
+                if place.inner:
+                    found = read_at(self._unpacked_at(place, file), place.inner, self._largest)
                 else:
-                    unpacked = self._unpacked_at(place, file)
-                    found = read_at(unpacked, place.inner, most=self._largest)
+                    found = read_at(file, place.offset, self._largest)
         except OSError as error:
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
@@ -476,11 +473,13 @@ class WarcSite:
         return None
 
     def _unpacked_at(self, place: Place, file: BinaryIO) -> BinaryIO:
-        """What is packed together at an offset, in a temporary file: the one that was last used."""
+        """What is packed together at an offset: it is kept until something else is asked for."""
         key = place.file, place.offset
-        if self._unpacked and self._unpacked[0] == key:
-            return self._unpacked[1]
+        if not self._unpacked or self._unpacked[0] != key:
+            self._close_unpacked()
+            self._unpacked = key, unpacked_at(file, place.offset)
+        return self._unpacked[1]
+
+    def _close_unpacked(self) -> None:
         if self._unpacked:
             self._unpacked[1].close()
-        self._unpacked = key, unpacked_at(file, place.offset)
-        return self._unpacked[1]
