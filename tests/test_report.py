@@ -22,9 +22,8 @@ from tplspider.report.clean_page import clean_page
 from tplspider.report.drawing import draw, near_pages, shown_pages
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
-from tplspider.report.summaries import read_rows
 from tplspider.report.words import REASONS, answer_words
-from tplspider.report.writer import INDEX, ROWS, ReportFolder, ReportWriter, write_report
+from tplspider.report.writer import INDEX, ROWS, ReportFolder, ReportWriter, read_rows, write_report
 from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE
 from tplspider.web.html import parse_html, visible_text
 

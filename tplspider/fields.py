@@ -25,9 +25,8 @@ from tplspider.arguments import Config
 from tplspider.extraction import Extraction, ExtractionError
 from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.site_templates import Released, SitePools
+from tplspider.pools.site_templates import STRIP, Released, SitePools, StripJob
 from tplspider.pools.store import PoolFolder
-from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from itertools import takewhile
 from math import inf
 from time import monotonic
@@ -362,3 +363,40 @@ class SiteTemplates(Generic[Token]):
             with suppress(ValueError):
                 return self._stripper.strip(site, page, (), wanted=self._wanted)
         return PageTemplate(page.url, [], "", "", "", [], 0.0)
+
+
+# In a worker process, ``strip`` stands in the place of an extractor (see tplspider.extraction): the
+# job is the key page, and the pages are those of its pool.
+
+STRIP = f"{__name__}.strip"
+_KEPT = 2000  # pages of pools: those of some forty sites
+
+
+@dataclass(frozen=True, slots=True)
+class StripJob:
+    """Strip a page of a site, and fill the fields that are wanted."""
+
+    page: PooledPage
+    site: str
+    wanted: frozenset[str]
+
+    @property
+    def url(self) -> str:
+        return self.page.url
+
+
+def strip(key: StripJob, pages: Sequence[PooledPage]) -> PageTemplate:
+    """The page without its template."""
+    pool = [_kept(page) for page in pages]
+    return _stripper().strip(key.site, key.page, pool, wanted=key.wanted)
+
+
+@lru_cache(_KEPT)
+def _kept(page: PooledPage) -> PooledPage:
+    """The page as it came first: its signs may be known, and take long to find out."""
+    return page
+
+
+@cache
+def _stripper() -> Stripper:
+    return Stripper()

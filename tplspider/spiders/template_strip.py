@@ -27,8 +27,7 @@ from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.profiles import apply_profile
 from tplspider.search.answer import counted
-from tplspider.sources.file_addresses import assumed_scheme
-from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder, assumed_scheme
 from tplspider.tracker import Counts, count_lost
 from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
 from tplspider.web.text import storable
@@ -297,7 +296,7 @@ class TemplateStripSpider(Spider):
         return archive.open()
 
     async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
-        from tplspider.pools.strip_job import STRIP, StripJob
+        from tplspider.pools.site_templates import STRIP, StripJob
 
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
         count, config = self.arguments.workers or self.config.extract_workers, self.config

@@ -30,7 +30,7 @@ from tplspider.plugins.spark.jobs import (
     tell,
 )
 from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.strip_job import STRIP, StripJob
+from tplspider.pools.site_templates import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
 from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, shown_path
 from tplspider.web.text import storable
