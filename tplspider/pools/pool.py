@@ -7,15 +7,14 @@ such as a login wall at many addresses, stay only where nothing else needs the r
 
 from __future__ import annotations
 
-import re
 import zlib
 from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import blake2b
-from itertools import chain
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from tplspider.template.extract import PageSource
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.lines import Line, page_lines
 from tplspider.web.addresses import identity, place_of, site_name, without_user
-from tplspider.web.html import parse_html
+from tplspider.web.html import parse_html, visible_text
 from tplspider.web.page import is_too_large
 
 if TYPE_CHECKING:
@@ -40,9 +39,6 @@ LARGEST = 2_000_000
 _FAST = 1  # zlib's level: a page is packed once, and may be dropped soon
 
 _TOKEN = 8  # characters: a word of that many with a digit in it says nothing to a reader
-_COMMENT = "<!--"
-_TAG = re.compile(rf"{_COMMENT}|<(/?)([a-zA-Z]+)[^>]*+>?|<[!?][^>]*+>?")
-_HIDDEN = frozenset({"script", "style", "noscript", "template"})
 
 _LINKS = frozenset({"a", "area"})
 SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
@@ -134,36 +130,15 @@ def words_hash(html: str) -> bytes:
     """A hash of the words that a reader sees, without tokens such as numbers of requests.
 
     A login wall, or an error page, answers to a thousand addresses with the same words and another
-    token each time. No tree is built for it: that would take too long where a crawl waits.
+    token each time.
 
     >>> words_hash("<p>Log in (81c9-02f4)<i id=1>") == words_hash("<p>Log in (7d00-9a1b)<i id=2>")
     True
     >>> words_hash("<p>2 apples") == words_hash("<p>3 apples<script>4</script>")
     False
     """
-    words = [word for text in _texts(html) for word in text.split() if not _is_token(word)]
+    words = [word for word in visible_text(parse_html(html)).split() if not _is_token(word)]
     return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _texts(html: str) -> list[str]:
-    """The texts between tags, but for those of scripts and the like."""
-    texts: list[str] = []
-    hidden, start = "", 0
-    while tag := _TAG.search(html, start):
-        name = (tag[2] or "").lower()
-        if not hidden:
-            texts.append(html[start : tag.start()])
-            if name in _HIDDEN and not tag[1]:
-                hidden = name
-        elif tag[1] and name == hidden:
-            hidden = ""
-        start = tag.end()
-        if tag[0] == _COMMENT:
-            end = html.find("-->", start)
-            start = end + 3 if end >= 0 else len(html)
-    if not hidden:
-        texts.append(html[start:])
-    return texts
 
 
 def _is_token(word: str) -> bool:
@@ -324,17 +299,9 @@ class PoolSigns:
         self._pages = list(pool)
         signs = list(pool.values())
         self._identities = [each.identity for each in signs]
-        # Sets of links as numbers, a bit for each link: what two of them share is counted at once.
-        every = dict.fromkeys(chain.from_iterable(each.links for each in signs))
-        self._bits = {link: bit for bit, link in enumerate(every)}
         # Many pages are in one directory.
-        where = [(*each.segments[:-1], "") for each in signs]
-        self._directories = list(dict.fromkeys(where))
-        numbers = {place: number for number, place in enumerate(self._directories)}
-        self._links = [
-            (self._as_number(each.links), len(each.links), numbers[place])
-            for each, place in zip(signs, where, strict=True)
-        ]
+        self._directories = [(*each.segments[:-1], "") for each in signs]
+        self._links = [each.links for each in signs]
         self._having: dict[int, set[int]] = {}  # the numbers of the pages that have a sentence
         for number, each in enumerate(signs):
             for sentence in each.sentences:
@@ -351,19 +318,11 @@ class PoolSigns:
 
     def _likeness(self, key: Signs) -> list[float]:
         """Of each page, from 0 to 2: the share of links on both, and of directories to both."""
-        ours, size = self._as_number(key.links), len(key.links)
-        shared = [share_of_directories(key.segments, place) for place in self._directories]
+        share = cache(partial(share_of_directories, key.segments))
         return [
-            (both := (ours & theirs).bit_count()) / (size + count - both) + shared[place]
-            for theirs, count, place in self._links
+            len(key.links & links) / len(key.links | links) + share(directory)
+            for links, directory in zip(self._links, self._directories, strict=True)
         ]
-
-    def _as_number(self, links: Iterable[int]) -> int:
-        """Links as a number, those that no page of the pool has left out."""
-        bits = bytearray(len(self._bits) // 8 + 1)
-        for bit in [self._bits[link] for link in links if link in self._bits]:
-            bits[bit >> 3] |= 1 << (bit & 7)
-        return int.from_bytes(bits, "little")
 
     def _same_words(self, key: Signs, others: set[int]) -> dict[int, float]:
         """The share of the page's sentences that a page has and few others, if it has any."""
