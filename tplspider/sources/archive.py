@@ -57,7 +57,6 @@ _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size
 _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are inserted at a time
-_MOST_CHECKED = 256_000_000  # bytes of an index: a larger one is not read to look for damage
 
 
 class IndexFileError(ValueError):
@@ -134,17 +133,15 @@ def open_archive(
     if not paths:
         raise ValueError("no files")
     where = Path(index).absolute() if index else _default_index(paths[0])
-    known = _known_files(where)
-    wanted, failed = _not_known(paths, known)
-    if wanted and (lost or not failed):
-        try:
-            with _alone(where.parent):
-                known = _known_files(where)  # another process may have been faster
-                wanted, _ = _not_known(paths, known)
-                failed += _update(where, wanted, known) if wanted else ()
-        except (sqlite3.Error, OSError) as error:
-            raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
-        known = _known_files(where)
+    try:
+        with _alone(where.parent):
+            known = _known_files(where)
+            wanted, failed = _not_known(paths, known)
+            if wanted and (lost or not failed):
+                failed += _update(where, wanted, known)
+                known = _known_files(where)
+    except (sqlite3.Error, OSError) as error:
+        raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
     for fault in failed:
         if lost is None:
             raise fault
@@ -209,7 +206,7 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
         with closing(_connect(where)) as connection:
             (kind,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if (kind, version) == (_KIND, _VERSION) and not _is_damaged(where, connection):
+            if (kind, version) == (_KIND, _VERSION):
                 rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
                 return {
                     _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
@@ -220,12 +217,6 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     if kind != _KIND:
         raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
     return {}
-
-
-def _is_damaged(where: Path, connection: sqlite3.Connection) -> bool:
-    if where.stat().st_size > _MOST_CHECKED:
-        return False
-    return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
 
 
 def _path(index: Path, path: bytes) -> Path:
