@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -40,15 +41,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 4  # whose file it is, and of what form
+_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 5  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
 PRAGMA application_id = {_KIND};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
     records INT, faults TEXT);
-CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
+CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site TEXT,
     search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
     WITHOUT ROWID;
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
@@ -276,13 +276,12 @@ def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
     connection.execute("DELETE FROM captures WHERE file = ?", (number,))
     connection.execute("DELETE FROM files WHERE number = ?", (number,))
     connection.execute("DELETE FROM temp.added")
-    sites: dict[str, int] = {}
     records = 0
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         captures = captures_in(file, faults)
         while batch := list(islice(captures, _BATCH)):
-            rows = [_row(connection, number, each, sites) for each in batch]
+            rows = [_row(number, each) for each in batch]
             connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             records += len(batch)
     # Rows come in any order, and go into the table in its own: that is much faster.
@@ -291,18 +290,14 @@ def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
     connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def _row(
-    connection: sqlite3.Connection, file: int, capture: Capture, sites: dict[str, int]
-) -> tuple[object, ...]:
+def _row(file: int, capture: Capture) -> tuple[object, ...]:
     name = capture.identity
-    origin = name[: name.find("/", 8)]
-    if origin not in sites:
-        given = (site_name(name),)
-        connection.execute("INSERT OR IGNORE INTO sites (name) VALUES (?)", given)
-        found = connection.execute("SELECT number FROM sites WHERE name = ?", given)
-        (sites[origin],) = found.fetchone()
     place = (file, capture.offset, capture.inner)
-    return (key_of(name), capture.kind, capture.date, *place, sites[origin], capture.search)
+    site = _site_of(name[: name.find("/", 8)])
+    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
+
+
+_site_of = lru_cache(maxsize=10_000)(site_name)  # thousands of pages share an origin
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
@@ -313,12 +308,10 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
             connection.executescript(
                 """INSERT INTO files (path, size, changed, records, faults)
                 SELECT path, size, changed, records, faults FROM part.files;
-                INSERT OR IGNORE INTO sites (name) SELECT name FROM part.sites;
                 INSERT INTO temp.added
-                SELECT key, kind, date, f.number, offset, inner, s.number, search
+                SELECT key, kind, date, f.number, offset, inner, site, search
                 FROM part.captures c JOIN part.files pf ON pf.number = c.file
-                JOIN main.files f ON f.path = pf.path JOIN part.sites ps ON ps.number = c.site
-                JOIN main.sites s ON s.name = ps.name;"""
+                JOIN main.files f ON f.path = pf.path;"""
             )
             connection.execute("DETACH part")
         connection.execute(_MERGE)
@@ -371,8 +364,8 @@ class WarcSite:
 
     def sites(self) -> Iterator[str]:
         """The names of all sites, in their order."""
-        rows = self._connection.execute("SELECT name FROM sites ORDER BY name")
-        return (name for (name,) in rows)
+        query = f"SELECT DISTINCT site FROM captures WHERE kind <= {ALIAS} ORDER BY site"  # noqa: S608 - ours
+        return (name for (name,) in self._connection.execute(query))
 
     def pages(self, site: str | None = None) -> Iterator[StoredPage]:
         """The pages of a site by their keys, each by its best capture; or those of all sites."""
@@ -380,8 +373,7 @@ class WarcSite:
             for name in self.sites():
                 yield from self.pages(name)
             return
-        of_site = f"site = (SELECT number FROM sites WHERE name = ?) AND kind <= {ALIAS}"  # noqa: S608 - ours
-        rows = self._places(of_site, f"key, {_BEST}", site)
+        rows = self._places(f"site = ? AND kind <= {ALIAS}", f"key, {_BEST}", site)
         for key, captures in groupby(rows, attrgetter("key")):
             best = next(captures)
             yield StoredPage(site, self.paths[best.file], best.offset, key, self, best)
