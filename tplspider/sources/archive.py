@@ -111,6 +111,11 @@ class StoredPage:
         """The address; '' if the record is not what the index says."""
         return self.archive.url_at(self.place)
 
+    @property
+    def path(self) -> bytes:
+        """The name of the file."""
+        return os.fsencode(self.file.name)
+
     def read(self) -> WebPage | NoPage:
         """The page, or why there is none."""
         return self.archive.page_at(self.place)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Spider
@@ -149,19 +149,18 @@ def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str
     return feeds
 
 
-@dataclass(slots=True)
-class _Row:
-    """A row in progress; its task strips the page."""
-
-    stored: Any
-    url: str
-    page: PooledPage | None
-    outcome: str
-    task: asyncio.Task[PageTemplate | None] | None = None
-
-    @property
-    def is_ready(self) -> bool:
-        return self.task is None or self.task.done()
+def row_of(
+    stored: StoredPage, url: str, outcome: str, found: PageTemplate | None, columns: Iterable[str]
+) -> StrippedRow:
+    """A row for a feed; if there is no text, its texts are empty and its evidence is None."""
+    row = StrippedRow(url=url, path=shown_path(stored.path), outcome=outcome)
+    for name in columns:
+        if name == "offset":
+            row[name] = stored.offset
+        elif name not in row:
+            value = getattr(found, name, None if name == "evidence" else "")
+            row[name] = storable(value) if isinstance(value, str) else value
+    return row
 
 
 def draw_pool(pages: Iterable[StoredPage], pool: Pool) -> bool:
@@ -258,6 +257,7 @@ class TemplateStripSpider(Spider):
                 async for row in self._rows(storage):
                     if self._is_closing:
                         return
+                    self._count(row["outcome"])
                     yield row
                     self.done += 1
                     if self.crawler.stats.get_value("tplspider/lost_files"):
@@ -303,30 +303,26 @@ class TemplateStripSpider(Spider):
         self._extraction = Extraction(
             STRIP, workers=count, seconds=config.extract_seconds, megabytes=config.extract_mb
         )
-        waiting: deque[_Row] = deque()
-        size = 0
+        waiting: deque[tuple[asyncio.Task[StrippedRow], int]] = deque()  # with the size of a page
         try:
             for stored in storage.pages():
-                row = _Row(stored, *read_page(stored))
-                if row.page:
-                    size += row.page.size
-                    pool = self._pool(storage, stored.site)
-                    job: Any = StripJob(row.page, stored.site, wanted)
-                    row.task = asyncio.create_task(self._extraction.extract(job, cast("Any", pool)))
-                waiting.append(row)
+                url, page, outcome = read_page(stored)
+                pool = self._pool(storage, stored.site) if page else ()
+                job: Any = StripJob(page, stored.site, wanted) if page else None
+                row = asyncio.create_task(self._row(stored, url, outcome, job, pool))
+                waiting.append((row, page.size if page else 0))
                 while waiting and (
-                    waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES
+                    waiting[0][0].done()
+                    or len(waiting) > _AHEAD * count
+                    or sum(size for _, size in waiting) > _AHEAD_BYTES
                 ):
-                    first = waiting.popleft()
-                    size -= first.page.size if first.page else 0
-                    yield await self._finished(first)
+                    yield await waiting.popleft()[0]
                 await asyncio.sleep(0)  # the workers have their turn
             while waiting:
-                yield await self._finished(waiting.popleft())
+                yield await waiting.popleft()[0]
         finally:
-            for row in waiting:
-                if row.task:
-                    row.task.cancel()
+            for row, _ in waiting:
+                row.cancel()
 
     def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
         """The pool of a site, as of all its pages."""
@@ -343,28 +339,27 @@ class TemplateStripSpider(Spider):
             self._pools.popitem(last=False)
         return self._pools[site]
 
-    async def _finished(self, row: _Row) -> StrippedRow:
-        """A row for a feed; if it is no page, its texts are empty and its evidence is None."""
-        stored, outcome, found = row.stored, row.outcome, None
-        is_archived = "offset" in self.columns
-        path = shown_path(os.fsencode(stored.file.name) if is_archived else stored.path)
+    async def _row(
+        self, stored: StoredPage, url: str, outcome: str, job: Any, pool: Any
+    ) -> StrippedRow:
+        """The row of a page, or of what is none: then there is no *job*."""
+        assert self._extraction
+        found = None
         try:
-            found = await row.task if row.task else None
+            if job:
+                found = await self._extraction.extract(job, pool)
         except ExtractionError as error:
             outcome = error.outcome
-            logger.error("%s: %s", row.url if is_archived else path, error)  # noqa: TRY400
+            label = url if self.arguments.are_archives else shown_path(stored.path)
+            logger.error("%s: %s", label, error)  # noqa: TRY400
+        return row_of(stored, url, outcome, found, self.columns)
+
+    def _count(self, outcome: str) -> None:
         self.outcomes[outcome] += 1
         self.counts.answered += 1
         self.crawler.stats.inc_value(f"tplspider/outcome/{outcome}")
         if outcome in LOST:
             count_lost(self.crawler)
-        item = StrippedRow(url=row.url, path=path, outcome=outcome)
-        for name in self.columns[len(item) :]:
-            value = getattr(found, name, None if name == "evidence" else "")
-            item[name] = storable(value) if isinstance(value, str) else value
-        if is_archived:
-            item["offset"] = stored.offset
-        return item
 
     def _outputs(self) -> list[Path]:
         """Files that this run writes: they have no rows if they are in the folder."""

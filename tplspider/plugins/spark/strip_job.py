@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -32,8 +31,7 @@ from tplspider.plugins.spark.jobs import (
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
-from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, shown_path
-from tplspider.web.text import storable
+from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,12 +112,7 @@ class StripTask:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
                                 outcome = error.outcome
-                        path = shown_path(os.fsencode(stored.file.name))
-                        row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
-                        for name in self.columns[len(row) :]:
-                            value = getattr(found, name, None if name == "evidence" else "")
-                            row[name] = storable(value) if isinstance(value, str) else value
-                        yield row | {"offset": stored.offset}
+                        yield row_of(stored, url, outcome, found, self.columns)
             finally:
                 runner.run(worker.close())
 
