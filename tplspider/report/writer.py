@@ -65,10 +65,10 @@ def names_folder(name: str, path: Path) -> bool:
     return True
 
 
-def check_place(given: str, path: Path) -> bool:
-    """Whether *path*, which the user called *given*, is a folder.
+def check_place(given: str, path: Path, *, many: bool = False) -> bool:
+    """Whether *path*, which the user called *given*, is a folder; *many* reports need one.
 
-    Raises ValueError if reports cannot be written there.
+    Raises ValueError if reports cannot be written there; nothing is changed.
     """
     is_folder = names_folder(given, path)
     place = path if is_folder else path.parent
@@ -80,6 +80,8 @@ def check_place(given: str, path: Path) -> bool:
     index = path / INDEX
     if is_folder and index.exists() and _MARK not in index.read_bytes()[:_HEAD]:
         raise ValueError(f"there is another {INDEX} in this folder: give an empty one")
+    if many and not is_folder:
+        raise ValueError("many key pages need a folder for their reports, not a file")
     return is_folder
 
 
@@ -174,20 +176,10 @@ class ReportWriter:
     def __init__(self, given: str, path: Path) -> None:
         self._path = path
         self._is_folder = names_folder(given, path)
+        self.page = path / INDEX if self._is_folder else path  # to open in a browser
         self._folder: ReportFolder | None = None
         self._turn = asyncio.Lock()
         self._next_index = 0.0
-
-    @property
-    def page(self) -> Path:
-        """The file to open in a browser."""
-        return self._path / INDEX if self._is_folder else self._path
-
-    @staticmethod
-    def check(given: str, path: Path, *, many: bool) -> None:
-        """Raise ValueError if reports cannot be written there; nothing is changed."""
-        if not check_place(given, path) and many:
-            raise ValueError("many key pages need a folder for their reports, not a file")
 
     async def write(self, summary: CandidateSearch, text: PageTemplate | None) -> None:
         """Write the report of a search, again if it is there. Raises OSError if it cannot."""
@@ -204,24 +196,17 @@ class ReportWriter:
         if not self._is_folder:
             write_report(self._path, summary, text)
             return
-        self._open().add(summary, text)
+        folder = self._folder = self._folder or ReportFolder(self._path)
+        folder.add(summary, text)
         begun = time.monotonic()
         if begun >= self._next_index:
-            self._open().write_index()
+            folder.write_index()
             ended = time.monotonic()
             self._next_index = ended + max(_AGE, _SHARE * (ended - begun))
 
     def _close(self) -> None:
-        folder = self._open()
-        try:
+        with closing(self._folder or ReportFolder(self._path)) as folder:
             folder.write_index()
-        finally:
-            folder.close()
-
-    def _open(self) -> ReportFolder:
-        if self._folder is None:
-            self._folder = ReportFolder(self._path)
-        return self._folder
 
 
 # Reports of searches that are over, made of the feeds that hold their summaries and texts.

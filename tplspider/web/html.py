@@ -27,8 +27,11 @@ from tplspider.web.addresses import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lxml.etree import _Element
 
-Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
+    Element = _Element
+else:
+    Element = type(etree.Element("a"))  # lxml has no public name for it
 
 
 class _Parser(etree.HTMLParser):
