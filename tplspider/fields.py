@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
@@ -244,10 +244,9 @@ class HeldItems:
 
     async def _strip(self, page: _Page, source: PooledPage) -> None:
         seconds = self._end and self._end - asyncio.get_running_loop().time()
-        job: Any = StripJob(source, page.site, self._wanted)
-        pool = cast("Any", page.pool)
+        job = StripJob(source, page.site, self._wanted)
         try:
-            page.found = found = await self._extraction.extract(job, pool, seconds=seconds)
+            page.found = found = await self._extraction.extract(job, page.pool, seconds=seconds)
         except ExtractionError as error:
             self._failed(page, error)
         else:

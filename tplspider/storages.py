@@ -66,10 +66,6 @@ class WarcStorage:
             return None
         return response_of(found, request.url)
 
-    def is_absent(self, url: str) -> bool:
-        """Whether nothing is archived of an address: in a search, it costs no load."""
-        return self.source.is_absent(url)
-
     def store_response(self, spider: Spider, request: Request, response: Response) -> None:
         """Nothing is stored."""
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import blake2b
+from itertools import chain, islice
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from tplspider.template.extract import ComparedPage
 
+READ = 1000  # stored pages of a site: more are not read, however alike they are
 POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
 # Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
 LARGEST = 2_000_000
@@ -288,52 +290,37 @@ def read_signs(page: ComparedPage) -> Signs:
 
 
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
-    """The pages of a pool but the key page, the nearest first; of equals, by their places."""
-    return PoolSigns(pool).nearest(key)
+    """The pages of a pool but the key page, the nearest first; of equals, by their places.
+
+    Near are pages with the same links, and in the same directories. Those that have sentences of
+    the key page which few others have are not: they may have its own text, too.
+    """
+    others = {page: signs for page, signs in pool.items() if signs.identity != key.identity}
+    having = Counter(chain.from_iterable(signs.sentences for signs in others.values()))
+    few, whole = max(FEW, FEW_OF * len(others)), sum(key.sentences.values())
+    rare = {sentence: size for sentence, size in key.sentences.items() if having[sentence] <= few}
+    share = cache(partial(share_of_directories, key.segments))  # many pages are in one directory
+
+    def likeness(signs: Signs) -> float:
+        """The shares of links on both and of directories to both, less that of rare sentences."""
+        links = len(key.links & signs.links) / len(key.links | signs.links)
+        letters = sum(size for sentence, size in rare.items() if sentence in signs.sentences)
+        return links + share((*signs.segments[:-1], "")) - (letters / whole if letters else 0)
+
+    return sorted(others, key=lambda page: (-likeness(others[page]), page.place))
 
 
-class PoolSigns:
-    """The signs of the pages of a pool, for one key page after the other."""
+def draw(pages: Iterable[PooledPage | None], known: Iterable[PooledPage] = ()) -> Pool:
+    """The pool of what is *known* and the first pages of a site, which come by their keys.
 
-    def __init__(self, pool: Mapping[PooledPage, Signs]) -> None:
-        self._pages = list(pool)
-        signs = list(pool.values())
-        self._identities = [each.identity for each in signs]
-        # Many pages are in one directory.
-        self._directories = [(*each.segments[:-1], "") for each in signs]
-        self._links = [each.links for each in signs]
-        self._having: dict[int, set[int]] = {}  # the numbers of the pages that have a sentence
-        for number, each in enumerate(signs):
-            for sentence in each.sentences:
-                self._having.setdefault(sentence, set()).add(number)
-
-    def nearest(self, key: Signs) -> list[PooledPage]:
-        """The pages but the key page, the nearest first; of equals, by their places."""
-        likeness = self._likeness(key)
-        others = {number for number, each in enumerate(self._identities) if each != key.identity}
-        for number, share in self._same_words(key, others).items():
-            likeness[number] -= share
-        pages = [(-likeness[n], self._pages[n].place, n) for n in others]
-        return [self._pages[number] for _, _, number in sorted(pages)]
-
-    def _likeness(self, key: Signs) -> list[float]:
-        """Of each page, from 0 to 2: the share of links on both, and of directories to both."""
-        share = cache(partial(share_of_directories, key.segments))
-        return [
-            len(key.links & links) / len(key.links | links) + share(directory)
-            for links, directory in zip(self._links, self._directories, strict=True)
-        ]
-
-    def _same_words(self, key: Signs, others: set[int]) -> dict[int, float]:
-        """The share of the page's sentences that a page has and few others, if it has any."""
-        few = max(FEW, FEW_OF * len(others))
-        letters: dict[int, int] = {}
-        for sentence, size in key.sentences.items():
-            if sentence in self._having and len(having := others & self._having[sentence]) <= few:
-                for number in having:
-                    letters[number] = letters.get(number, 0) + size
-        whole = sum(key.sentences.values())
-        return {number: size / whole for number, size in letters.items()}
+    None stands for what is stored and no page.
+    """
+    pool = Pool(known)
+    for page in filter(None, islice(pages, READ)):
+        if not pool.takes(page.place):
+            break
+        pool.add(page)
+    return pool
 
 
 def companions(key: ComparedPage, pool: Iterable[PooledPage]) -> list[PooledPage]:

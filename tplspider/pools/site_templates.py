@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
-from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, signs_of
+from tplspider.pools.pool import POOL, PooledPage, Signs, nearest, page_site, signs_of
 from tplspider.pools.store import MEGABYTES, PoolCache, PoolStore
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
@@ -206,8 +206,6 @@ class _Site:
     def __init__(self) -> None:
         self.companions = Companions(READY_PAGES)
         self._signs: dict[PooledPage, Signs] = {}
-        self._pool: Sequence[PooledPage] = ()  # whose signs these are
-        self._of_pool = PoolSigns({})
 
     def nearest(
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
@@ -216,11 +214,9 @@ class _Site:
         same = next((one for one in pool if one.place == page.place and one == page), None)
         if same is not None and same.packed_signs is None:
             same.packed_signs = signs.packed()
-        if pool != self._pool:
-            before = self._signs
-            self._signs = {each: before.get(each) or each.signs() for each in pool}
-            self._pool, self._of_pool = pool, PoolSigns(self._signs)
-        return self._of_pool.nearest(signs)
+        before = self._signs
+        self._signs = {each: before.get(each) or each.signs() for each in pool}
+        return nearest(signs, self._signs)
 
 
 @dataclass(frozen=True, slots=True)

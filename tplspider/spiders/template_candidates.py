@@ -225,7 +225,8 @@ class TemplateCandidatesSpider(Spider):
 
     def _is_absent(self, url: str) -> bool:
         longest = self._limits.longest_url or len(url)
-        return self.storage is not None and len(url) <= longest and self.storage.is_absent(url)
+        storage = self.storage
+        return storage is not None and len(url) <= longest and storage.source.is_absent(url)
 
     @property
     def tracker(self) -> CliqueTracker:

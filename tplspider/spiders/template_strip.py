@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.pools.pool import PooledPage
     from tplspider.sources import archive
     from tplspider.sources.saved_folder import SavedFile
 
@@ -56,7 +56,6 @@ OUT_OF_MEMORY = "out-of-memory"
 LOST = frozenset({UNREADABLE, TIMEOUT, OUT_OF_MEMORY, CRASHED, ERROR})
 COLUMNS = "url path outcome title main_text content_text evidence".split()
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files
-READ_FOR_POOL = 1000  # captures of a site: more are not read, however alike its pages are
 _AHEAD = 16  # pages in flight for each worker: rows wait for those before them ...
 _AHEAD_BYTES = 50_000_000  # ... and so do their texts
 _POOLS = 4  # of the sites met last: files come in the order of their paths
@@ -161,17 +160,6 @@ def row_of(
             value = getattr(found, name, None if name == "evidence" else "")
             row[name] = storable(value) if isinstance(value, str) else value
     return row
-
-
-def draw_pool(pages: Iterable[StoredPage], pool: Pool) -> bool:
-    """Add the first pages of a site, by their keys, to its pool; whether that changes it."""
-    changed = False
-    for number, stored in enumerate(pages):
-        _, page, _ = read_page(stored)
-        if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
-            break
-        changed |= page is not None and pool.add(page)
-    return changed
 
 
 class TemplateStripSpider(Spider):
@@ -326,14 +314,14 @@ class TemplateStripSpider(Spider):
 
     def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
         """The pool of a site, as of all its pages."""
-        from tplspider.pools.pool import Pool
+        from tplspider.pools.pool import draw
 
         if site not in self._pools:
             store = self._store if site else None
-            pool = Pool(store.load(site) if store else ())
-            if draw_pool(storage.pages(site), pool) and store:
-                store.save(site, pool.pages)
-            self._pools[site] = pool.pages
+            pages = (read_page(stored)[1] for stored in storage.pages(site))
+            self._pools[site] = draw(pages, store.load(site) if store else ()).pages
+            if store:
+                store.save(site, self._pools[site])
         self._pools.move_to_end(site)
         while len(self._pools) > _POOLS:
             self._pools.popitem(last=False)

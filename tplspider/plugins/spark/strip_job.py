@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -28,10 +28,10 @@ from tplspider.plugins.spark.jobs import (
     start,
     tell,
 )
-from tplspider.pools.pool import Pool, PooledPage
+from tplspider.pools.pool import PooledPage, draw
 from tplspider.pools.site_templates import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
-from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, row_of
+from tplspider.spiders.template_strip import COLUMNS, read_page, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,8 +106,8 @@ class StripTask:
                         url, page, outcome = read_page(stored)
                         found = None
                         if page:
-                            job: Any = StripJob(page, site, wanted)
-                            strip = worker.extract(job, cast("Any", pool_of(archive, site)))
+                            job = StripJob(page, site, wanted)
+                            strip = worker.extract(job, pool_of(archive, site))
                             try:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
@@ -118,9 +118,7 @@ class StripTask:
 
 
 def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    pool = Pool()
-    draw_pool(archive.pages(site), pool)
-    return pool.pages
+    return draw(read_page(stored)[1] for stored in archive.pages(site)).pages
 
 
 if __name__ == "__main__":
