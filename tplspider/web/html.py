@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import compress, count
-from operator import not_
 from sys import intern
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -179,16 +177,10 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    all_tags = {*tags}
-    counted = {tag for tag in all_tags if isinstance(tag, str) and tag not in UNCOUNTED}
-    if counted == all_tags:
-        return [True] * len(tags)
-    kept = list(map(counted.__contains__, tags))
-    left = list(compress(count(), map(not_, kept)))
-    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
-        for place, parent in enumerate(above[1:], 1):
-            if not kept[parent]:
-                kept[place] = False
+    kept: list[bool] = []
+    for tag, parent in zip(tags, above, strict=True):
+        counts = isinstance(tag, str) and tag not in UNCOUNTED
+        kept.append(counts and (parent < 0 or kept[parent]))
     return kept
 
 
