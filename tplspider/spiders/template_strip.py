@@ -7,10 +7,10 @@ import logging
 import os
 import re
 import sqlite3
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from contextlib import closing
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,7 +183,6 @@ class TemplateStripSpider(Spider):
         self.phase, self.done = "listed", 0  # for the progress
         self._is_closing = False
         self._extraction: Extraction | None = None
-        self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
         self._store: PoolFolder | None = None
         if pool := self.arguments.pool:
             from tplspider.pools.store import PoolFolder
@@ -291,11 +290,12 @@ class TemplateStripSpider(Spider):
         self._extraction = Extraction(
             STRIP, workers=count, seconds=config.extract_seconds, megabytes=config.extract_mb
         )
+        pool_of = lru_cache(_POOLS)(partial(self._pool, storage))
         waiting: deque[tuple[asyncio.Task[StrippedRow], int]] = deque()  # with the size of a page
         try:
             for stored in storage.pages():
                 url, page, outcome = read_page(stored)
-                pool = self._pool(storage, stored.site) if page else ()
+                pool = pool_of(stored.site) if page else ()
                 job: Any = StripJob(page, stored.site, wanted) if page else None
                 row = asyncio.create_task(self._row(stored, url, outcome, job, pool))
                 waiting.append((row, page.size if page else 0))
@@ -316,16 +316,12 @@ class TemplateStripSpider(Spider):
         """The pool of a site, as of all its pages."""
         from tplspider.pools.pool import draw
 
-        if site not in self._pools:
-            store = self._store if site else None
-            pages = (read_page(stored)[1] for stored in storage.pages(site))
-            self._pools[site] = draw(pages, store.load(site) if store else ()).pages
-            if store:
-                store.save(site, self._pools[site])
-        self._pools.move_to_end(site)
-        while len(self._pools) > _POOLS:
-            self._pools.popitem(last=False)
-        return self._pools[site]
+        store = self._store if site else None
+        pages = (read_page(stored)[1] for stored in storage.pages(site))
+        pool = draw(pages, store.load(site) if store else ()).pages
+        if store:
+            store.save(site, pool)
+        return pool
 
     async def _row(
         self, stored: StoredPage, url: str, outcome: str, job: Any, pool: Any
