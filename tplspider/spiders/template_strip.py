@@ -318,8 +318,9 @@ class TemplateStripSpider(Spider):
 
         store = self._store if site else None
         pages = (read_page(stored)[1] for stored in storage.pages(site))
-        pool = draw(pages, store.load(site) if store else ()).pages
-        if store:
+        known = tuple(store.load(site)) if store else ()
+        pool = draw(pages, known).pages
+        if store and pool != known:
             store.save(site, pool)
         return pool
 
