@@ -21,12 +21,14 @@ from time import time
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from lxml import etree
+
 from tplspider.search.witness import path_segments, share_of_directories
 from tplspider.template.extract import PageSource
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.lines import Line, page_lines
 from tplspider.web.addresses import identity, place_of, site_name, without_user
-from tplspider.web.html import parse_html, visible_text
+from tplspider.web.html import parse_html, top_level
 from tplspider.web.page import is_too_large
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _FAST = 1  # zlib's level: a page is packed once, and may be dropped soon
 
 _TOKEN = 8  # characters: a word of that many with a digit in it says nothing to a reader
 
+_HIDDEN = ("script", "style", "noscript", "template")
 _LINKS = frozenset({"a", "area"})
 SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
 FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have may be template
@@ -139,7 +142,11 @@ def words_hash(html: str) -> bytes:
     >>> words_hash("<p>2 apples") == words_hash("<p>3 apples<script>4</script>")
     False
     """
-    words = [word for word in visible_text(parse_html(html)).split() if not _is_token(word)]
+    words: list[str] = []
+    for top in top_level(parse_html(html)):
+        etree.strip_elements(top, *_HIDDEN, etree.Comment, with_tail=False)
+        words += [word for text in top.itertext() for word in str(text).split()]
+    words = [word for word in words if not _is_token(word)]
     return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).digest()
 
 
@@ -303,7 +310,8 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
 
     def likeness(signs: Signs) -> float:
         """The shares of links on both and of directories to both, less that of rare sentences."""
-        links = len(key.links & signs.links) / len(key.links | signs.links)
+        both = len(key.links & signs.links)
+        links = both / (len(key.links) + len(signs.links) - both)
         letters = sum(size for sentence, size in rare.items() if sentence in signs.sentences)
         return links + share((*signs.segments[:-1], "")) - (letters / whole if letters else 0)
 
