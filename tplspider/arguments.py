@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.extraction import EXTRACTOR, extractor_name
 from tplspider.items import PageTemplate
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
-EXTRACTOR = "tplspider.template.extract.extract_template"
 # Settings that the storage reads.
 OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX")
 # What the fields of items may be filled with: the rest belongs to a search, or to its report.
@@ -122,11 +122,8 @@ def feed_format(name: str) -> str:
 
 def extractor(value: object) -> str:
     """A parser of extractors: an import path, or the function itself."""
-    if value == EXTRACTOR:
-        return EXTRACTOR
-    from tplspider.extraction import extractor_name  # imported lazily: it loads the extractor
-
-    return extractor_name(value)  # type: ignore[arg-type]  # a string or a function
+    # To look at ours would load it.
+    return EXTRACTOR if value == EXTRACTOR else extractor_name(value)  # type: ignore[arg-type]  # a string or a function
 
 
 def item_fields(value: object) -> tuple[tuple[str, str], ...]:

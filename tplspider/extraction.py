@@ -143,13 +143,15 @@ class Extraction:
 
     async def extract(
         self,
-        key: PageSource,
-        pages: Sequence[PageSource],
+        key: Any,
+        pages: Sequence[Any],
         *,
         seconds: float | None = None,
         most: int | None = None,
     ) -> PageTemplate | None:
         """What the extractor makes of the pages, the best ones first; raises ExtractionError.
+
+        They are PageSources, for an extractor of key pages.
 
         The seconds of the constructor count from when a worker begins, *seconds* from now.
         """

@@ -106,10 +106,10 @@ def plan_outputs(
         with _labelled("save_html"):
             check_folder(save_html, many=many or can_go_on)
     if report:
-        from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
+        from tplspider.report.writer import check_place  # imported lazily: few crawls need it
 
         with _labelled("report"):
-            ReportWriter.check(arguments.report, report, many=many)
+            check_place(arguments.report, report, many=many)
     if warc:
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")

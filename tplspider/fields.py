@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
@@ -25,9 +25,8 @@ from tplspider.arguments import Config
 from tplspider.extraction import Extraction, ExtractionError
 from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.site_templates import Released, SitePools
+from tplspider.pools.site_templates import STRIP, Released, SitePools, StripJob
 from tplspider.pools.store import PoolFolder
-from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
@@ -245,10 +244,9 @@ class HeldItems:
 
     async def _strip(self, page: _Page, source: PooledPage) -> None:
         seconds = self._end and self._end - asyncio.get_running_loop().time()
-        job: Any = StripJob(source, page.site, self._wanted)
-        pool = cast("Any", page.pool)
+        job = StripJob(source, page.site, self._wanted)
         try:
-            page.found = found = await self._extraction.extract(job, pool, seconds=seconds)
+            page.found = found = await self._extraction.extract(job, page.pool, seconds=seconds)
         except ExtractionError as error:
             self._failed(page, error)
         else:

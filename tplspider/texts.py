@@ -6,7 +6,6 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.extraction import Extraction, ExtractionError, with_evidence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tplspider.arguments import Config
     from tplspider.feeds import Outputs
     from tplspider.items import CandidateSearch, PageTemplate
-    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.pools.pool import PooledPage
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-READ_FOR_POOL = 1000  # stored pages of a site: more are not looked at, however alike they are
 HURRIED_SECONDS = 5  # for a text when the crawl ends early
 
 
@@ -127,10 +125,10 @@ class PageTexts:
         is_thin = summary and not summary.complete and summary.not_archived
         if not storage or not is_thin or not kept or kept[0].role != KEY:
             return None
-        from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
+        from tplspider.pools.pool import draw, page_site  # imported lazily: few crawls need it
 
         key = kept[0]
-        pool = stored_pool(storage.source.pages(page_site(key.url)))
+        pool = draw(map(pooled, storage.source.pages(page_site(key.url))))
         return await self._with_pool(key.url, key.html, pool.pages)
 
     async def _with_pool(
@@ -197,21 +195,15 @@ class PageTexts:
         return found and with_evidence(found)
 
 
-def stored_pool(pages: Iterable[StoredPage]) -> Pool:
-    """The pool of a site whose stored pages come by their sample keys."""
-    from tplspider.pools.pool import Pool, PooledPage  # imported lazily: few need it
+def pooled(stored: StoredPage) -> PooledPage | None:
+    """A page of an archive for a pool; None for what is no page, or redirects."""
+    from tplspider.pools.pool import PooledPage  # imported lazily: few need it
 
-    pool = Pool()
-    for page in islice(pages, READ_FOR_POOL):
-        found = page.read()
-        with suppress(ValueError):  # it redirects to nowhere
-            if isinstance(found, NoPage) or page_fault(found) or redirect_target(found):
-                continue
-            pooled = PooledPage.of(found.url, found.text)
-            if not pool.takes(pooled.place):
-                break
-            pool.add(pooled)
-    return pool
+    found = stored.read()
+    with suppress(ValueError):  # it redirects to nowhere
+        if not (isinstance(found, NoPage) or page_fault(found) or redirect_target(found)):
+            return PooledPage.of(found.url, found.text)
+    return None
 
 
 def table_columns(own: Iterable[str], text: str) -> list[str]:

@@ -40,7 +40,7 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.commands.crawl import LOST, print_text, refuse
-        from tplspider.report.summaries import report_feeds
+        from tplspider.report.writer import report_feeds
 
         assert self.settings is not None
         if unknown := [arg for arg in args if arg.startswith("-")]:

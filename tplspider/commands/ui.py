@@ -66,8 +66,7 @@ class Command(ScrapyCommand):
             names = ", ".join(profile_names())
             self._refuse(f"--profile {opts.search_profile!r}: expected one of {names}")
         try:
-            from tplspider.plugins.ui.button import give_extension
-            from tplspider.plugins.ui.server import prepare, run_ui
+            from tplspider.plugins.ui.server import give_extension, prepare, run_ui
             from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
             self._refuse(f"{error.name} is not installed: pip install 'tplspider[ui]'")

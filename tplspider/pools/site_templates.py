@@ -6,13 +6,14 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from itertools import takewhile
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
-from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, signs_of
+from tplspider.pools.pool import POOL, PooledPage, Signs, nearest, page_site, signs_of
 from tplspider.pools.store import MEGABYTES, PoolCache, PoolStore
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
@@ -205,8 +206,6 @@ class _Site:
     def __init__(self) -> None:
         self.companions = Companions(READY_PAGES)
         self._signs: dict[PooledPage, Signs] = {}
-        self._pool: Sequence[PooledPage] = ()  # whose signs these are
-        self._of_pool = PoolSigns({})
 
     def nearest(
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
@@ -215,11 +214,9 @@ class _Site:
         same = next((one for one in pool if one.place == page.place and one == page), None)
         if same is not None and same.packed_signs is None:
             same.packed_signs = signs.packed()
-        if pool != self._pool:
-            before = self._signs
-            self._signs = {each: before.get(each) or each.signs() for each in pool}
-            self._pool, self._of_pool = pool, PoolSigns(self._signs)
-        return self._of_pool.nearest(signs)
+        before = self._signs
+        self._signs = {each: before.get(each) or each.signs() for each in pool}
+        return nearest(signs, self._signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,3 +359,40 @@ class SiteTemplates(Generic[Token]):
             with suppress(ValueError):
                 return self._stripper.strip(site, page, (), wanted=self._wanted)
         return PageTemplate(page.url, [], "", "", "", [], 0.0)
+
+
+# In a worker process, ``strip`` stands in the place of an extractor (see tplspider.extraction): the
+# job is the key page, and the pages are those of its pool.
+
+STRIP = f"{__name__}.strip"
+_KEPT = 2000  # pages of pools: those of some forty sites
+
+
+@dataclass(frozen=True, slots=True)
+class StripJob:
+    """Strip a page of a site, and fill the fields that are wanted."""
+
+    page: PooledPage
+    site: str
+    wanted: frozenset[str]
+
+    @property
+    def url(self) -> str:
+        return self.page.url
+
+
+def strip(key: StripJob, pages: Sequence[PooledPage]) -> PageTemplate:
+    """The page without its template."""
+    pool = [_kept(page) for page in pages]
+    return _stripper().strip(key.site, key.page, pool, wanted=key.wanted)
+
+
+@lru_cache(_KEPT)
+def _kept(page: PooledPage) -> PooledPage:
+    """The page as it came first: its signs may be known, and take long to find out."""
+    return page
+
+
+@cache
+def _stripper() -> Stripper:
+    return Stripper()

@@ -194,7 +194,7 @@ class TemplateCandidatesSpider(Spider):
             settings.set("CONCURRENT_ITEMS", 8, priority="default")
             if not settings.getbool("HTTPCACHE_ENABLED"):
                 settings.set("HTTPCACHE_ENABLED", value=True, priority=PRIORITY)
-                storage = "tplspider.memory_cache.MemoryCacheStorage"
+                storage = "tplspider.storages.MemoryCacheStorage"
                 settings.set("HTTPCACHE_STORAGE", storage, priority=PRIORITY)
         wants_texts = config.texts or bool(arguments.texts or self.table_text)
         wants_texts = wants_texts or outputs.wants(PageTemplate)
@@ -225,7 +225,8 @@ class TemplateCandidatesSpider(Spider):
 
     def _is_absent(self, url: str) -> bool:
         longest = self._limits.longest_url or len(url)
-        return self.storage is not None and len(url) <= longest and self.storage.is_absent(url)
+        storage = self.storage
+        return storage is not None and len(url) <= longest and storage.source.is_absent(url)
 
     @property
     def tracker(self) -> CliqueTracker:
