@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import os
 import re
+import resource
+import socket
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +15,8 @@ import pytest
 
 from tests.support.ui_server import Thief, UiServer, ask, wait_until
 from tplspider.plugins.ui.access import (
+    MOST_CONNECTIONS,
+    PATIENCE,
     Access,
     key_of,
     proof_of,
@@ -79,6 +85,7 @@ def test_without_the_token(ui: UiServer) -> None:
                 # It tells no path, and nothing of the token.
                 assert str(ui.folder).encode() not in found.body
                 assert ui.token.encode() not in found.body
+                assert found.headers["Connection"] == "close"
     assert count(ui) == before
 
 
@@ -279,6 +286,42 @@ def test_a_thousand_addresses(tmp_path: Path) -> None:
         kept = b"".join(file.read_bytes() for file in ui.folder.iterdir())
         assert b"/999" in kept
         assert b"secret" not in kept
+
+
+def test_connections_of_others_do_not_shut_the_owner_out(tmp_path: Path) -> None:
+    """Many are opened, and send nothing, or half a request: the log has no line of it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held: list[socket.socket] = []
+    half = b"POST /api/searches HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n"
+    try:
+        with UiServer(tmp_path / "state", limit=256) as ui:
+            for number in range(600):
+                held.append(socket.create_connection(ui.address, timeout=20))
+                held[-1].sendall((b"", half, half + b"\r\nabc")[number % 3])
+                if number % 200 == 199:
+                    assert ui.ask("GET", "/api/searches").status == 200
+            files = len(os.listdir(f"/proc/{ui.process.pid}/fd"))  # noqa: PTH208
+            assert files < MOST_CONNECTIONS + 80
+            # Those that are left end by themselves; that of the owner does not.
+            stream = socket.create_connection(ui.address, timeout=60)
+            head = f"GET /api/searches HTTP/1.1\r\nHost: 127.0.0.1:{ui.address[1]}\r\n"
+            request = f"{head}Authorization: Bearer {ui.token}\r\n\r\n".encode()
+            stream.sendall(request)
+            assert stream.recv(65536).startswith(b"HTTP/1.1 200")
+            held[-1].settimeout(3 * PATIENCE)
+            begun = time.monotonic()
+            while held[-1].recv(65536):
+                pass
+            assert time.monotonic() - begun < 2 * PATIENCE
+            stream.sendall(request)
+            assert stream.recv(65536).startswith(b"HTTP/1.1 200")
+            stream.close()
+            assert len(ui.log.splitlines()) == 0, ui.log[:2000]
+    finally:
+        for each in held:
+            each.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.quick

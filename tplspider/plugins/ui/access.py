@@ -1,7 +1,8 @@
-"""Who may use the server: the proof, the token, codes that work once, and requests."""
+"""Who may use the server: the proof, the token, codes that work once, requests and connections."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from hashlib import sha256
@@ -9,14 +10,17 @@ from hmac import compare_digest
 from hmac import new as new_hmac
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from secrets import token_hex, token_urlsafe
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
 
     from aiohttp import web
 
 CODE_SECONDS = 60.0
+MOST_CONNECTIONS = 128  # well below the number of files that a process may open
+PATIENCE = 10.0  # seconds that a connection has to send a request with the token
 NONCE = re.compile(r"[0-9a-f]{32,128}")
 _MOST = 100  # codes and sessions
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")  # without backslashes
@@ -108,31 +112,34 @@ class Access:
     def has_session(self, request: web.Request) -> bool:
         return request.cookies.get(self.cookie, "") in self._sessions
 
-    def check(self, request: web.Request) -> None:
-        """Raise RefusedError if a request may not be answered."""
+    def check(self, request: web.Request) -> bool:
+        """Whether a request is the owner's. Raises RefusedError if it may not be answered."""
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
         if not self.is_own_host(host):  # a site may have its name lead to 127.0.0.1
             raise RefusedError(403, "this server does not have that name (Host)")
         is_own = origin == f"http://{host}"
         if origin is not None and not is_own and not origin.startswith(_EXTENSIONS):
             raise RefusedError(403, "other pages may not use this server (Origin)")
-        is_reading = request.method in _READING
-        if request.path.startswith(_OPEN) and is_reading:
-            return
-        if authorization := request.headers.get("Authorization", ""):
+        authorization = request.headers.get("Authorization", "")
+        has_session = not authorization and (origin is None or is_own) and self.has_session(request)
+        if request.path.startswith(_OPEN) and request.method in _READING:
+            return has_session
+        if authorization:
             if not self._has_secret(authorization):
                 raise RefusedError(401, "the token is wrong")
-            return
-        if (origin is not None and not is_own) or not self.has_session(request):
+            return True
+        if not has_session:
             raise RefusedError(401, SIGN_IN)
-        if not is_reading and not is_own:
-            raise RefusedError(403, "a change has to come from this page")
+        if request.method not in _READING:
+            if not is_own:
+                raise RefusedError(403, "a change has to come from this page")
+            return True
         # Browsers send the cookie for what pages on other ports of this host ask for, too.
         site = request.headers.get("Sec-Fetch-Site", "none")
         asked = (request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest"))
-        is_ours = site in ("none", "same-origin") or asked == ("navigate", "document")
-        if is_reading and not is_ours:
+        if site not in ("none", "same-origin") and asked != ("navigate", "document"):
             raise RefusedError(403, "other pages may not use this server (Sec-Fetch-Site)")
+        return True
 
     def is_own_host(self, header: str) -> bool:
         """Whether a value of the header Host means this server.
@@ -158,3 +165,56 @@ def address_of(host: str) -> IPv4Address | IPv6Address | None:
         return ip_address(host)
     except ValueError:
         return None
+
+
+class Connections:
+    """The open connections: so many at most, and only those of the owner stay open.
+
+    Unless a request on it shows the token or a cookie, a connection ends after some seconds; sooner
+    if there are too many. So others cannot keep the owner out.
+    """
+
+    def __init__(self) -> None:
+        self._trusted: dict[Any, bool] = {}  # by their transports, the oldest first
+
+    async def accept(self, listener: socket.socket, factory: Callable[[], Any]) -> None:
+        """Serve the connections to a socket, each by a protocol of the *factory*.
+
+        They are accepted one by one: asyncio's server accepts a hundred before it reads any.
+        """
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)  # noqa: FBT003 - it has no name
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(listener)
+                if self._has_room():
+                    transport, _ = await loop.connect_accepted_socket(factory, accepted)
+                    self._trusted[transport] = False
+                    loop.call_later(PATIENCE, self._expire, transport)
+                else:
+                    accepted.close()
+            except OSError:  # it is gone already; or too many files are open
+                await asyncio.sleep(0.1)
+
+    def trust(self, transport: asyncio.Transport | None) -> None:
+        """Let a connection stay open: it is the owner's."""
+        if transport in self._trusted:
+            self._trusted[transport] = True
+
+    def _has_room(self) -> bool:
+        """Whether there is room for one more; the oldest that is not the owner's makes room."""
+        open_now = {each: ok for each, ok in self._trusted.items() if not each.is_closing()}
+        self._trusted = open_now
+        if len(open_now) < MOST_CONNECTIONS:
+            return True
+        oldest = next((each for each, is_trusted in open_now.items() if not is_trusted), None)
+        if oldest is None:
+            return False
+        del open_now[oldest]
+        oldest.abort()
+        return True
+
+    def _expire(self, transport: asyncio.Transport) -> None:
+        if self._trusted.get(transport) is False:
+            transport.abort()
+            del self._trusted[transport]

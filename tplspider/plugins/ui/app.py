@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from aiohttp.typedefs import Handler
 
-    from tplspider.plugins.ui.access import Access
+    from tplspider.plugins.ui.access import Access, Connections
     from tplspider.plugins.ui.searches import Searches
     from tplspider.plugins.ui.store import Answer, Run
 
@@ -68,31 +68,38 @@ _HEADERS = {
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-def make_app(searches: Searches, access: Access, address: str) -> web.Application:
+def make_app(
+    searches: Searches, access: Access, connections: Connections, address: str
+) -> web.Application:
     """The application that a server runs."""
-    app = web.Application(middlewares=[_guard(access)], client_max_size=_LARGEST)
+    app = web.Application(middlewares=[_guard(access, connections)], client_max_size=_LARGEST)
     app.on_response_prepare.append(_add_headers)
     app.add_routes(App(searches, access, address).routes())
     return app
 
 
-def _guard(access: Access) -> Any:
+def _guard(access: Access, connections: Connections) -> Any:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer only those who may ask, and every fault by one line."""
+        is_owner = False
         try:
-            access.check(request)
-            return await handler(request)
+            if is_owner := access.check(request):
+                connections.trust(request.transport)
+            response = await handler(request)
         except web.HTTPException as error:
             words = {404: "there is no such page", 405: "not in this way", 413: "too much at once"}
-            return _refusal(request, error.status, words.get(error.status, error.reason))
+            response = _refusal(request, error.status, words.get(error.status, error.reason))
         except (RefusedError, StoreError, ValueError, web.RequestPayloadError) as error:
-            return _refusal(request, getattr(error, "status", 400), str(error))
+            response = _refusal(request, getattr(error, "status", 400), str(error))
         except ConnectionError:
             raise
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
-            return _refusal(request, 500, "something went wrong: the terminal has the error")
+            response = _refusal(request, 500, "something went wrong: the terminal has the error")
+        if not is_owner and not response.prepared:
+            response.force_close()  # connections are kept for those who may ask
+        return response
 
     return guard
 

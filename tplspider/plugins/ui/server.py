@@ -28,7 +28,7 @@ from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
-from tplspider.plugins.ui.access import Access, address_of, key_of, proof_of
+from tplspider.plugins.ui.access import Access, Connections, address_of, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
 from tplspider.plugins.ui.store import Store
@@ -135,15 +135,17 @@ async def serve(
     with closing(Store(folder.path)) as store, TemporaryDirectory() as reports:
         crawler = process.create_crawler(TemplateCandidatesSpider)
         searches = Searches(store, crawler, Path(reports))
+        connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, address),
+            make_app(searches, access, connections, address),
             handler_cancellation=True,  # of streams whose readers are gone
             access_log=None,
             logger=http_logger,
             shutdown_timeout=2.0,
         )
         await runner.setup()
-        await web.SockSite(runner, listener).start()
+        assert runner.server
+        accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
             ready(f"{address}/enter?code={access.make_code('/')}")
@@ -157,6 +159,7 @@ async def serve(
             stopping.cancel()
         finally:
             searches.lose()
+            accepting.cancel()
             await runner.cleanup()
         if crawl.done():
             await crawl
