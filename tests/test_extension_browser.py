@@ -177,7 +177,7 @@ def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
     expect(page.locator("#settings")).to_have_attribute("open", "")
     with SiteServer() as other:
         popup.save(int(other.url.rpartition(":")[2]), ui.token)
-        popup.wait_for("trouble", "Something else than scrapy ui answers")
+        popup.wait_for("trouble", "Another program answers")
     popup.save(ui.address[1], ui.token)
     popup.wait_for("told", "Saved: scrapy ui answers")
     popup.open(popup.front.url.removesuffix(KEY_PAGE) + "/nothing.html")

@@ -193,7 +193,7 @@ def test_the_demo(tmp_path: Path) -> None:
 
     done = run()
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"A report to look at: {tmp_path}/demo-report.html\n" in done.stdout
+    assert f"Report: {tmp_path}/demo-report.html\n" in done.stdout
     assert "penny-farthing" in tree_of(tmp_path / "demo-report.html").text_content()
     (tmp_path / "file").write_text("")
     done = run("--report", "file/x.html")
