@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.browser_profile import CHROMIUM
+from tests.support.browser_profile import CHROMIUM, needs_chromium
 from tests.support.crawls import SITES
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, build, make_project, readme_lines
@@ -340,7 +340,7 @@ STATED = """<script>document.body.append(Object.assign(document.createElement("p
 "datePublished": "2024-05-01T10:00:00+00:00", "dateModified": "yesterday"}]}</script>"""
 
 
-@pytest.mark.browser
+@needs_chromium
 def test_beside_poet_playwright_and_spidermon(project: Project, serve: Serve) -> None:
     """All of them work, and so do our spider and the page objects."""
     project.set(PLUGINS.replace("CHROMIUM", repr(CHROMIUM)))
