@@ -25,6 +25,7 @@ from tplspider.template.lines import (
     FoundLines,
     Line,
     line_names,
+    line_parts,
     lines_of_elements,
     lines_of_parts,
     page_lines,
@@ -258,7 +259,8 @@ def compare_pages(
 
     The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
     """
-    lines = page_lines(flat)
+    runs = line_parts(flat)
+    lines = page_lines(flat, runs)
     inside = SubtreeBags(flat)
     mappings: list[list[int]] = []
     others: list[Companion] = []
@@ -312,7 +314,7 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
-    labels = find_labels(flat, template, sorted(loose), [other.placed for other in others])
+    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
     labels += marked_texts(flat)
     titles = [other.title for other in others]
     return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)

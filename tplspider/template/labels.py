@@ -11,15 +11,19 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
-from tplspider.template.lines import CELLS, Words, line_parts
+from lxml import etree
+
+from tplspider.template.lines import CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tplspider.template.flat_page import FlatPage
+    from tplspider.template.lines import Words
+    from tplspider.web.html import Element
 
 KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
 MOST = 2 / 3  # of the pages of one kind must have a label
@@ -28,23 +32,21 @@ _SIGN = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+")
 _CODE = frozenset("code math pre textarea".split())
 
-Kind = tuple[str, str, int]  # tag, class, and of a cell its place in the row
-Slot = tuple[Kind | None, ...]  # of an element, of its parent and of the parent of that
-Placed = tuple[Slot, str]
+Placed = tuple[int, str]  # a slot: the kinds of an element, its parent and the parent of that
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedTexts:
     """What kinds of elements a page has, and which texts where; with the target, if in a link."""
 
-    kinds: frozenset[Kind]
+    kinds: frozenset[int]  # tag, class, and of a cell its place in the row
     texts: frozenset[Placed]
     links: frozenset[tuple[Placed, str]]
 
 
 def placed_texts(page: FlatPage) -> PlacedTexts:
     """The texts of a page, each by its place."""
-    slots, targets = _slots(page), _targets(page)
+    (kinds, slots), targets = _slots(page), _targets(page)
     texts: set[Placed] = set()
     links: set[tuple[Placed, str]] = set()
     for element, text in _texts(page):
@@ -52,8 +54,7 @@ def placed_texts(page: FlatPage) -> PlacedTexts:
         texts.add(placed)
         if targets[element]:
             links.add((placed, targets[element]))
-    kinds = frozenset(slot[0] for slot in slots if slot[0])
-    return PlacedTexts(kinds, frozenset(texts), frozenset(links))
+    return PlacedTexts(frozenset(kinds), frozenset(texts), frozenset(links))
 
 
 def _texts(page: FlatPage) -> Iterator[tuple[int, str]]:
@@ -67,16 +68,18 @@ def _texts(page: FlatPage) -> Iterator[tuple[int, str]]:
             yield numbers[written.parents[place]], text
 
 
-def _slots(page: FlatPage) -> list[Slot]:
+def _slots(page: FlatPage) -> tuple[list[int], list[int]]:
+    """Of each element its kind and its slot, as hashes: so many tuples would be slow."""
     parents = page.parents
     cells = [0] * len(parents)
     for row in {parents[cell] for cell, tag in enumerate(page.tags) if tag in CELLS}:
         for place, cell in enumerate(page.children[row]):
             cells[cell] = place
     classes = [_without_numbers(name[1]) for name in page.names]
-    kinds: list[Kind | None] = [*zip(page.tags, classes, cells, strict=True), None]
-    above = [*[kinds[parent] for parent in parents], None]
-    return list(zip(kinds[:-1], above[:-1], [above[parent] for parent in parents], strict=True))
+    kinds = list(map(hash, zip(page.tags, classes, cells, strict=True)))
+    above = [0, *[kinds[parent] for parent in parents[1:]]]
+    outer = [0, *[above[parent] for parent in parents[1:]]]
+    return kinds, list(map(hash, zip(kinds, above, outer, strict=True)))
 
 
 @lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
@@ -97,15 +100,19 @@ def _targets(page: FlatPage) -> list[str]:
 
 
 def find_labels(
-    page: FlatPage, template: Sequence[bool], loose: Sequence[int], others: Sequence[PlacedTexts]
+    page: FlatPage,
+    runs: list[list[Words]],
+    template: Sequence[bool],
+    loose: Sequence[int],
+    others: Sequence[PlacedTexts],
 ) -> list[int]:
-    """The texts of a page that are labels, by their nodes: *n* for the text in a node, ``~n`` for
-    that after it.
+    """The texts of a page that are labels, given the *runs* of its lines.
 
-    A line is left out as a whole, or up to a colon, or from a link on at its end.
+    They are given by their nodes: *n* for the text in a node, ``~n`` for that after it. A line is
+    left out as a whole, or up to a colon, or from a link on at its end.
     """
-    slots = _slots(page)
-    kinds = {slot[0] for slot in slots if slot[0]}
+    all_kinds, slots = _slots(page)
+    kinds = {*all_kinds}
     kin = [each for each in others if len(kinds & each.kinds) >= KIN * len(kinds | each.kinds)]
     least = max(min(2, len(others)), MOST * len(kin))
     if len(kin) < least:
@@ -113,15 +120,17 @@ def find_labels(
     own = [not yes for yes in template]
     for element in loose:
         own[element] = True
-    runs = [run for run in line_parts(page) if any(own[part[1]] for part in run)]
-    if not runs:
+    columns = {slots[part[1]] for run in runs for part in run if own[part[1]]}
+    if not columns:
         return []
-    known = _shared_in_columns(page, slots, kin, least)
+    known = _shared_in_columns(page, slots, columns, kin, least)
     for element, tag in enumerate(page.tags):
         if tag in _CODE:
-            slots[element : page.ends[element]] = [()] * (page.ends[element] - element)
+            slots[element : page.ends[element]] = [0] * (page.ends[element] - element)
     labels: list[int] = []
     for run in runs:
+        if not any(own[part[1]] for part in run):
+            continue
         found = [(slots[element], text) in known for text, element, _, _ in run]
         if any(found):
             kept = _kept(run, found, own)
@@ -131,31 +140,35 @@ def find_labels(
 
 
 def _shared_in_columns(
-    page: FlatPage, slots: list[Slot], kin: list[PlacedTexts], least: float
+    page: FlatPage, slots: list[int], wanted: set[int], kin: list[PlacedTexts], least: float
 ) -> set[Placed]:
-    """The texts that enough pages have in the same place, as most of what stands in it."""
+    """The texts that enough pages have in the same slot, as most of what stands in it."""
     targets = _targets(page)
-    texts = {(slots[element], text): targets[element] for element, text in _texts(page)}
-    columns, shared = Counter[Slot](), Counter[Slot]()
-    lists: set[Slot] = set()
-    found: set[Placed] = set()
-    for placed, target in texts.items():
-        slot, text = placed
-        if _WORD.search(text) is None:
-            continue
-        columns[slot] += 1
-        if sum(placed in each.texts for each in kin) >= least:
-            found.add(placed)
-            shared[slot] += 1
-            # A link to the same page is an entry of a list, unless all in its place are the same.
-            if target and sum((placed, target) in each.links for each in kin) >= least:
-                lists.add(slot)
+    texts = {
+        (slot, text): targets[element]
+        for element, text in _texts(page)
+        if (slot := slots[element]) in wanted
+    }
+    votes = Counter(chain.from_iterable(texts.keys() & each.texts for each in kin))
+    found = {placed for placed, count in votes.items() if count >= least and _has_word(placed)}
+    columns = Counter(slot for slot, _ in filter(_has_word, texts))
+    shared = Counter(slot for slot, _ in found)
+    # A link to the same page is an entry of a list, unless all in its place are the same.
+    lists = {
+        placed[0]
+        for placed in found
+        if texts[placed] and sum((placed, texts[placed]) in each.links for each in kin) >= least
+    }
     return {
         placed
         for placed in found
-        if shared[placed[0]] == columns[placed[0]]
-        or (placed[0] not in lists and 2 * shared[placed[0]] > columns[placed[0]])
+        if shared[slot := placed[0]] == columns[slot]
+        or (slot not in lists and 2 * shared[slot] > columns[slot])
     }
+
+
+def _has_word(placed: Placed) -> bool:
+    return _WORD.search(placed[1]) is not None
 
 
 def _kept(run: list[Words], found: list[bool], own: list[bool]) -> slice:
@@ -175,7 +188,7 @@ def _kept(run: list[Words], found: list[bool], own: list[bool]) -> slice:
 
 # What authors mark as no part of the text, and the banners of the common consent tools.
 
-_MARKS = frozenset({"data-nosnippet", "data-ai-crawl-exclude"})
+_MARKED = etree.XPath(".//*[@data-nosnippet or @data-ai-crawl-exclude or @aria-hidden='true']")
 _CONSENT = re.compile(
     "onetrust-(?:consent|banner)|CybotCookiebot|cookie-(?:law-info|notice$)|didomi-host|usercentrics"
     "|qc-cmp2?-|truste-consent|sp_message_container|iubenda-cs|cmpbox|cookiescript_|tarteaucitron"
@@ -188,13 +201,18 @@ def marked_texts(page: FlatPage) -> list[int]:
 
     Where that is half of the page or more, it is none: a dialog hides the rest, not for long.
     """
+    marked: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
+    marked += [
+        element
+        for element, (name, _) in zip(page.elements, page.names, strict=True)
+        if name and element.tag == "div" and _CONSENT.match(name)
+    ]
+    if not marked:
+        return []
+    numbers = {element: number for number, element in enumerate(page.elements)}
     inside = [False] * len(page.tags)
-    for number, (element, name) in enumerate(zip(page.elements, page.names, strict=True)):
-        if (
-            not _MARKS.isdisjoint(element.keys())
-            or element.get("aria-hidden") == "true"
-            or (name[0] and page.tags[number] == "div" and _CONSENT.match(name[0]))
-        ):
+    for element in marked:
+        if (number := numbers.get(element, -1)) >= 0:
             inside[number : page.ends[number]] = [True] * (page.ends[number] - number)
     if not any(inside) or 2 * sum(map(len, compress(page.texts, inside))) >= sum(
         map(len, page.texts)

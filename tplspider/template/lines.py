@@ -235,12 +235,12 @@ class Line(NamedTuple):
         return _names(self.text, self.link, self.target) if self.link else ((self.text, ""),)
 
 
-def page_lines(page: FlatPage) -> list[Line]:
-    """The visible lines of a page, in document order.
+def page_lines(page: FlatPage, runs: list[list[Words]] | None = None) -> list[Line]:
+    """The visible lines of a page, in document order; *runs* are its line_parts, if known.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
-    rows = list(_rows(page))
+    rows = list(_rows(line_parts(page) if runs is None else runs))
     counts = _all_letters([text for text, _, _ in rows])
     return [
         _line(page, *row, n)
@@ -275,7 +275,7 @@ class FoundLines(Counter[tuple[str, str]]):
 def line_names(page: FlatPage) -> FoundLines:
     """The names of the lines of a page."""
     names: list[tuple[str, str]] = []
-    for text, _, link in _rows(page):
+    for text, _, link in _rows(line_parts(page)):
         if link >= 0:
             names += _names(text, page.links[link], page.targets[link])
         else:
@@ -291,9 +291,9 @@ def _names(text: str, link: str, target: str) -> Names:
     return tuple({(text, where): None for where in (link, target, path)})
 
 
-def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
+def _rows(runs: list[list[Words]]) -> Iterator[tuple[str, list[Words], int]]:
     """What makes each line: its text, its parts, and the link that it is or -1."""
-    for run in line_parts(page):
+    for run in runs:
         if len(run) == 1:  # as most of them, and there may be many
             yield run[0][0], run, run[0][2]
         elif _is_links(run):
