@@ -59,7 +59,7 @@ class PoolFile:
             descriptor, name = mkstemp(prefix="tplspider-")
             os.close(descriptor)
         self._connection = sqlite3.connect(
-            name, _WAIT, isolation_level=None, check_same_thread=False
+            name, timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
         self._connection.executescript((_PERSISTENT if path else _TEMPORARY) + _PAGES)
         if path is None:
