@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import sqlite3
+import weakref
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ class PoolFile:
         self._connection = sqlite3.connect(
             name, timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
+        weakref.finalize(self, self._connection.close)
         self._connection.executescript((_PERSISTENT if path else _TEMPORARY) + _PAGES)
         if path is None:
             with suppress(OSError):  # on Windows
