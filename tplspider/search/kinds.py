@@ -154,7 +154,8 @@ def _in_sequence(link: Link) -> bool:
 class Siblings:
     """The links of all pages read so far, by how likely their pages are of the key page's kind.
 
-    An article may lead to nothing but the index, and the index to all articles.
+    An article may lead to nothing but the index, and the index to all articles: of the links of
+    loaded pages, those count that are likely siblings.
     """
 
     def __init__(self, key: str, links: Sequence[Link]) -> None:
@@ -168,7 +169,7 @@ class Siblings:
         """Take in the links of a loaded page: they are requested as they are written there."""
         written = dict(page.written)
         for link in sorted(page.links - self._known):
-            self._add(Address(written.get(link, link), link))
+            self._add(Address(written.get(link, link), link), least=SIBLING)
 
     def best(self, least: float, is_wanted: Callable[[Address], bool]) -> Address | None:
         """The likeliest wanted link, the first of several; None if all score less than *least*."""
@@ -179,11 +180,12 @@ class Siblings:
         """Whether the page at an address is likely to be of the key page's kind."""
         return sibling_score(self._key, Pattern(identity)) >= SIBLING
 
-    def _add(self, link: Address, more: float = 0.0) -> None:
+    def _add(self, link: Address, more: float = 0.0, *, least: float = 0.0) -> None:
         self._known.add(link.identity)
         other = Pattern(link.identity)
-        if not is_version(self._key, other):
-            self._scores[link] = sibling_score(self._key, other) + more
+        score = sibling_score(self._key, other) + more
+        if score >= least and not is_version(self._key, other):
+            self._scores[link] = score
 
 
 KINDS = "kinds"
