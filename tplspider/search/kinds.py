@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tplspider.search.cliques import PAGES_FOUND, SubdigraphSearch, Visit
-from tplspider.search.guided import guided_order
+from tplspider.search.guided import guided_order, other_forms
 from tplspider.web.addresses import Address
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ SIBLING = 2.5  # what an address in the same directory and of the same ending sc
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 _ENDING = re.compile(r"\.\w{1,5}$")
 _SEQUENCE = re.compile(r"\b(?:prev|next|previous|older|newer)", re.IGNORECASE)
-_FEED = re.compile(r"atom|feed|print|rss\d?", re.IGNORECASE)
 _INDEX = re.compile(r"(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
@@ -98,20 +97,6 @@ def is_kin(key: Pattern, other: Pattern) -> bool:
     return _alike_names(key, other) >= 0.5
 
 
-def is_version(key: Pattern, other: Pattern) -> bool:
-    """Whether an address is that of the key page in another form: to print, as a feed.
-
-    >>> is_version(Pattern("http://a.org/on-cranes/"), Pattern("http://a.org/on-cranes/?print=1"))
-    True
-    >>> is_version(Pattern("http://a.org/on-cranes/"), Pattern("http://a.org/on-cranes/feed/"))
-    True
-    """
-    ours, theirs = urlsplit(key.identity), urlsplit(other.identity)
-    if _ENDING.sub("", ours.path).rstrip("/") == _ENDING.sub("", theirs.path).rstrip("/"):
-        return key.parameters != other.parameters or ours.query == theirs.query
-    return _FEED.fullmatch(other.name) is not None
-
-
 def sibling_score(key: Pattern, other: Pattern) -> float:
     """How likely two addresses are those of pages of one kind: the higher the likelier."""
     score = 0.0
@@ -160,6 +145,7 @@ class Siblings:
 
     def __init__(self, key: str, links: Sequence[Link]) -> None:
         self._key = Pattern(key)
+        self._is_form = other_forms(key)
         self._known = {key}
         self._scores: dict[Address, float] = {}
         for link in links:
@@ -182,9 +168,8 @@ class Siblings:
 
     def _add(self, link: Address, more: float = 0.0, *, least: float = 0.0) -> None:
         self._known.add(link.identity)
-        other = Pattern(link.identity)
-        score = sibling_score(self._key, other) + more
-        if score >= least and not is_version(self._key, other):
+        score = sibling_score(self._key, Pattern(link.identity)) + more
+        if score >= least and not self._is_form(link.identity):
             self._scores[link] = score
 
 
