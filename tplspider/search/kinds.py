@@ -19,16 +19,14 @@ from tplspider.web.addresses import Address
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tplspider.web.html import Element, Link
+    from tplspider.web.html import Link
     from tplspider.web.page import Page
 
 
-SEQUENCE = 0.5  # for what is marked as the page before or after
 SIBLING = 2.5  # what an address in the same directory and of the same ending scores
 
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 _ENDING = re.compile(r"\.\w{1,5}$")
-_SEQUENCE = re.compile(r"\b(?:prev|next|previous|older|newer)", re.IGNORECASE)
 _INDEX = re.compile(r"(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
@@ -130,12 +128,6 @@ def _alike_names(key: Pattern, other: Pattern) -> float:
     return max(same, 0.75 * length)
 
 
-def _in_sequence(link: Link) -> bool:
-    around: list[Element] = [link.element, *list(link.element.iterancestors())[:2]]
-    named = (element.get(name) or "" for element in around for name in ("rel", "class", "id"))
-    return any(_SEQUENCE.search(name) for name in named)
-
-
 class Siblings:
     """The links of all pages read so far, by how likely their pages are of the key page's kind.
 
@@ -149,13 +141,13 @@ class Siblings:
         self._known = {key}
         self._scores: dict[Address, float] = {}
         for link in links:
-            self._add(link, SEQUENCE * _in_sequence(link))
+            self._add(link)
 
     def read(self, page: Page) -> None:
         """Take in the links of a loaded page: they are requested as they are written there."""
         written = dict(page.written)
         for link in sorted(page.links - self._known):
-            self._add(Address(written.get(link, link), link), least=SIBLING)
+            self._add(Address(written.get(link, link), link), SIBLING)
 
     def best(self, least: float, is_wanted: Callable[[Address], bool]) -> Address | None:
         """The likeliest wanted link, the first of several; None if all score less than *least*."""
@@ -166,9 +158,9 @@ class Siblings:
         """Whether the page at an address is likely to be of the key page's kind."""
         return sibling_score(self._key, Pattern(identity)) >= SIBLING
 
-    def _add(self, link: Address, more: float = 0.0, *, least: float = 0.0) -> None:
+    def _add(self, link: Address, least: float = 0.0) -> None:
         self._known.add(link.identity)
-        score = sibling_score(self._key, Pattern(link.identity)) + more
+        score = sibling_score(self._key, Pattern(link.identity))
         if score >= least and not self._is_form(link.identity):
             self._scores[link] = score
 
