@@ -214,7 +214,7 @@ _TEXT_NAMES = re.compile(
     r"content|article|post-body|entry|comment|related|tag|foot|pagination|pager|prev|next",
     re.IGNORECASE,
 )
-_SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
+SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
 
 _MENU, _TEXT, _SEQUENCE = 1, 2, 4  # kinds of elements, as bits
 _NAMES = {  # attributes, and what they tell of
@@ -336,7 +336,7 @@ def _kinds_by_name(name: str) -> int:
     return (
         (_MENU if _MENU_NAMES.search(name) else 0)
         | (_TEXT if _TEXT_NAMES.search(name) else 0)
-        | (_SEQUENCE if _SEQUENCE_NAMES.search(name) else 0)
+        | (_SEQUENCE if SEQUENCE_NAMES.search(name) else 0)
     )
 
 
@@ -359,7 +359,7 @@ def _marked(body: Body, named: dict[int, int], outside: list[Link]) -> set[Eleme
         others |= {link.element, *islice(link.element.iterancestors(), 2)}
     for element in others:
         names = (element.get(attribute) or "" for attribute in ("class", "id", "rel"))
-        if any(map(_SEQUENCE_NAMES.search, names)):
+        if any(map(SEQUENCE_NAMES.search, names)):
             marked.add(element)
     return marked
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tplspider.search.cliques import PAGES_FOUND, SubdigraphSearch, Visit
-from tplspider.search.guided import guided_order, other_forms
+from tplspider.search.guided import SEQUENCE_NAMES, guided_order, other_forms
 from tplspider.web.addresses import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tplspider.web.html import Link
+    from tplspider.web.html import Element, Link
     from tplspider.web.page import Page
 
 
+SEQUENCE = 0.5  # for what is marked as the page before or after
 SIBLING = 2.5  # what an address in the same directory and of the same ending scores
 
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
@@ -79,13 +81,7 @@ class Pattern:
 
 
 def is_kin(key: Pattern, other: Pattern) -> bool:
-    """Whether the page at an address is of the key page's kind, by all that the address tells.
-
-    >>> is_kin(Pattern("http://a.org/2019/05/on-cranes/"), Pattern("http://a.org/2021/11/a-heron/"))
-    True
-    >>> is_kin(Pattern("http://a.org/2019/05/on-cranes/"), Pattern("http://a.org/tag/birds/"))
-    False
-    """
+    """Whether the page at an address is of the key page's kind, by all that the address tells."""
     if key.parameters != other.parameters or key.ending != other.ending:
         return False
     if not _same_directories(key.directories, other.directories) or key.is_index != other.is_index:
@@ -128,6 +124,12 @@ def _alike_names(key: Pattern, other: Pattern) -> float:
     return max(same, 0.75 * length)
 
 
+def _in_sequence(link: Link) -> bool:
+    around: list[Element] = [link.element, *islice(link.element.iterancestors(), 2)]
+    named = (element.get(name) or "" for element in around for name in ("rel", "class", "id"))
+    return any(map(SEQUENCE_NAMES.search, named))
+
+
 class Siblings:
     """The links of all pages read so far, by how likely their pages are of the key page's kind.
 
@@ -141,13 +143,13 @@ class Siblings:
         self._known = {key}
         self._scores: dict[Address, float] = {}
         for link in links:
-            self._add(link)
+            self._add(link, SEQUENCE * _in_sequence(link))
 
     def read(self, page: Page) -> None:
         """Take in the links of a loaded page: they are requested as they are written there."""
         written = dict(page.written)
         for link in sorted(page.links - self._known):
-            self._add(Address(written.get(link, link), link), SIBLING)
+            self._add(Address(written.get(link, link), link), least=SIBLING)
 
     def best(self, least: float, is_wanted: Callable[[Address], bool]) -> Address | None:
         """The likeliest wanted link, the first of several; None if all score less than *least*."""
@@ -158,9 +160,9 @@ class Siblings:
         """Whether the page at an address is likely to be of the key page's kind."""
         return sibling_score(self._key, Pattern(identity)) >= SIBLING
 
-    def _add(self, link: Address, least: float = 0.0) -> None:
+    def _add(self, link: Address, more: float = 0.0, *, least: float = 0.0) -> None:
         self._known.add(link.identity)
-        score = sibling_score(self._key, Pattern(link.identity))
+        score = sibling_score(self._key, Pattern(link.identity)) + more
         if score >= least and not self._is_form(link.identity):
             self._scores[link] = score
 
