@@ -612,7 +612,9 @@ def _prior(
 
 
 _FORM = r"(?:/(?:index|default|home))?(?:\.\w{1,5})?/?"  # what two forms of a page may differ in
-_FEED = re.compile(r"/(?:atom|feed|print|rss\d?)/?$|\.(?:atom|rss|xml)$", re.IGNORECASE)
+_FEEDS = (
+    *".atom .rss .xml /atom /atom/ /feed /feed/ /print /print/ /rss /rss/ /rss2 /rss2/".split(),
+)
 
 
 def other_forms(key: str) -> Callable[[str], bool]:
@@ -624,15 +626,16 @@ def other_forms(key: str) -> Callable[[str], bool]:
     >>> is_form("http://a.org/x/feed/"), is_form("http://a.org/x/y.html")
     (True, False)
     """
-    path, mark, query = _without_scheme(key).partition("?")
-    stem = re.sub(f"{_FORM}$", "", path, flags=re.IGNORECASE)
+    address, mark, query = _without_scheme(key).partition("?")
+    host, slash, path = address.partition("/")
+    stem = host + re.sub(f"{_FORM}$", "", slash + path, flags=re.IGNORECASE)
     form = re.compile(_FORM + (re.escape(mark + query) or r"(?:\?.*)?"), re.IGNORECASE)
 
     def is_form(identity: str) -> bool:
         address = _without_scheme(identity)
         if address.startswith(stem) and form.fullmatch(address, len(stem)):
             return True
-        return _FEED.search(address.partition("?")[0]) is not None
+        return address.partition("?")[0].lower().endswith(_FEEDS)
 
     return is_form
 
