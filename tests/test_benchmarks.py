@@ -125,7 +125,7 @@ def test_a_site_judged_by_itself(tmp_path: Path) -> None:
     means = rows(tmp_path / "means.csv")
     assert [(row["text"], row["size"]) for row in means] == [
         (f"{strategy}: {text}", size)
-        for strategy in ("guided", "paper")
+        for strategy in ("guided", "kinds", "paper")
         for size in ("2", "3")
         for text in ("content_text", "main_text")
     ]
@@ -134,7 +134,7 @@ def test_a_site_judged_by_itself(tmp_path: Path) -> None:
         assert (row["lost"], row["lost_pages"]) == ("0.000000", "2")
         assert (row["left"], row["left_pages"], row["alone"]) == ("0.000000", "2", "0")
     pages = rows(tmp_path / "sites.csv")
-    assert [(page["key_page"], page["sound"]) for page in pages if page["size"] == "2"][::4] == [
+    assert [(page["key_page"], page["sound"]) for page in pages if page["size"] == "2"][::6] == [
         ("0.html", "1"),
         ("1.html", "0"),
         ("2.html", "1"),

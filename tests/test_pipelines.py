@@ -105,7 +105,7 @@ def test_an_unsound_answer_is_dropped(
     ("items", "fault"),
     [
         ([FIRST, SUMMARY], "its candidates are not those that were given"),
-        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 candidates"),
+        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 pages"),
     ],
 )
 def test_an_unsound_summary_is_reported_and_kept(

@@ -109,8 +109,9 @@ def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert done.code == 1  # because of the lines that are wrong
     assert done.stdout == ""
     table = as_table(tmp_path / "table.csv")
-    ours = "final_url outcome hint found_title main_text evidence loads candidates".split()
-    assert {tuple(row) for row in table} == {("url", "id", "title", "note", *ours)}
+    ours = "final_url outcome hint found_title main_text evidence evidence_pages loads".split()
+    own = ("url", "id", "title", "note")
+    assert {tuple(row) for row in table} == {(*own, *ours, "candidates")}
     rows = {row["id"]: row for row in table}
     assert sorted(rows) == ["1", "2", "3", "4", "5", "short"]
     assert len(table) == 6
@@ -126,7 +127,8 @@ def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert rows["1"]["found_title"] == "Menu"
     assert (rows["1"]["note"], rows["2"]["note"]) == ("'=1+1", "two,\nlines")
     assert rows["1"]["final_url"] == rows["5"]["final_url"] == f"{server.url}/a"
-    assert json.loads(rows["1"]["candidates"])
+    assert json.loads(rows["1"]["candidates"]) == []
+    assert len(json.loads(rows["1"]["evidence_pages"])) == int(rows["1"]["evidence"]) > 0
     assert rows["4"]["hint"]
 
 

@@ -62,13 +62,14 @@ def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     assert [row["line"] for row in begun["refused"]] == [3]
     first, second, third = (row["id"] for row in begun["searches"])
     events = ui.events(first)
-    assert [event["event"] for event in events] == ["opened", "started", *["link"] * 3, "ended"]
-    assert [len(event["members"]) for event in events[2:-1]] == [1, 2, 3]
+    assert [event["event"] for event in events] == ["opened", "started", *["link"] * 4, "ended"]
+    assert [len(event["members"]) for event in events[2:-1]] == [1, 1, 2, 3]
     found = state(ui, first)
     assert (found["state"], found["summary"]["complete"]) == ("complete", True)
     assert found["title"].startswith("Penny-farthings")
-    assert [row["url"] for row in found["members"]] == found["summary"]["candidates"]
-    assert [row["url"] for row in found["candidates"]] == found["summary"]["candidates"]
+    explored = [row["url"] for row in found["summary"]["explored"] if row["outcome"] == "page"]
+    assert [row["url"] for row in found["members"]] == explored
+    assert found["summary"]["candidates"] == found["candidates"] == []
     assert found["summary"]["input"] is None
     assert found["ended"] > found["started"] >= found["created"]
     # The text is there without any setting, as text and as Markdown.
@@ -96,7 +97,7 @@ def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     outputs = {"candidates.csv": "-O", "candidates.jl": "-O", "summary.csv": "-asummary="}
     outputs["texts.jl"] = "-atexts="
     run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={key}", "-astrategy=guided"),
+        *("crawl", "template_candidates", f"-aurl={key}", "-astrategy=kinds"),
         *(f"{option}{tmp_path / name}" for name, option in outputs.items()),
         "-sTPLSPIDER_MARKDOWN=1",
         folder=tmp_path,

@@ -20,6 +20,7 @@ from tplspider import (
     read_page,
 )
 from tplspider.search.answer import summary
+from tplspider.search.kinds import KindSearch
 from tplspider.search.session import STRATEGIES, Strategy
 from tplspider.web.page import NoPage, redirect_to
 
@@ -103,7 +104,8 @@ def run(
 
     hops: dict[int, int] = {}
     pages = [loaded.url.removeprefix(ROOT)]
-    search = SubdigraphSearch(
+    search_class = KindSearch if strategy == "kinds" else SubdigraphSearch
+    search = search_class(
         read_page(root, loaded.url, host),
         get_links(root, loaded.url, host),
         strategy=STRATEGIES[strategy] if isinstance(strategy, str) else strategy,
