@@ -1,23 +1,16 @@
 """Fixtures for real crawls, and the kinds of tests."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.bytecode import keep_bytecode
-from tests.support.crawls import SITES, Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
 from tests.support.kinds import KIND_OF_FIXTURE, KINDS, longest_first
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-    from tplspider.demo.server import Handler
+from tplspider.demo.server import Handler
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +39,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture
-def crawl(tmp_path: Path) -> Callable[..., Crawl]:
+def crawl(tmp_path: Path) -> RunCrawl:
     """Crawl an address; candidates and summary land in out.json and summary.json."""
 
     def run(url: str, settings: dict[str, str] | None = None, **arguments: object) -> Crawl:
@@ -64,7 +57,7 @@ def crawl(tmp_path: Path) -> Callable[..., Crawl]:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., FixtureServer]]:
+def serve() -> Iterator[Serve]:
     """Serve fixture sites until the test ends."""
     servers: list[FixtureServer] = []
 
@@ -81,7 +74,7 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Any]:
     """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
     from tests.support.browser_profile import CHROMIUM

@@ -1,26 +1,24 @@
 """WARC files as they are found: broken in many ways, what is read all the same, and the index."""
 # ruff: noqa: E501 - tables, a line for each case
 
-from __future__ import annotations
-
 import gzip
 import os
 import random
 import sqlite3
 import subprocess
 import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import brotli  # type: ignore[import-untyped]  # no types
 import pytest
 from backports import zstd
 
-from tests.support.crawls import SITES
+from tests.support.crawls import SITES, Serve
 from tests.support.warc_files import HTML, SiteRecords, http, packed, record, response
 from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.search.session import SearchLimits
-from tplspider.sources.archive import NAME, IndexFileError, open_archive
+from tplspider.sources.archive import NAME, Archive, IndexFileError, open_archive
 from tplspider.sources.records import BROKEN, CUT, WRONG_LENGTH
 from tplspider.web.addresses import identity, place_of
 from tplspider.web.page import (
@@ -34,12 +32,6 @@ from tplspider.web.page import (
     WebPage,
     page_fault,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.sources.archive import Archive
 
 SITE = "http://a.example"
 TEXT = "<html><title>T</title><p>Grüße</p></html>"
@@ -444,7 +436,7 @@ def test_a_link_that_is_not_archived_is_free(tmp_path: Path) -> None:
         assert (found.loads, found.not_archived, found.reason) == (5, 4, "complete_subdigraph")
 
 
-def test_what_wget_has_written(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_what_wget_has_written(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     command = ["wget", "-q", "-r", "-e", "robots=off", "--warc-file", "x", f"{server.url}/"]
     subprocess.run(

@@ -1,10 +1,10 @@
 """``scrapy archive``, as a person runs it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,10 +15,6 @@ from tests.support.warc_files import packed, record, response
 from tplspider import open_archive, search_pages
 from tplspider.search.session import SearchLimits
 from tplspider.sources.archive import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 HOSTS = [f"http://{name}.example" for name in ("a", "b", "c")]
 

@@ -1,30 +1,21 @@
 """Crawls that write archives: searched again, without a network, these give the same answers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from fastwarc.warc import WarcRecord
 
 from tests.support.archives import records, rows, search_again
-from tests.support.crawls import PROJECT, SETTINGS, SITES, run_scrapy
-from tests.support.template_site import pages_of, routes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fastwarc.warc import WarcRecord
-
-    from tests.support.crawls import FixtureServer
-    from tests.support.template_site import Routes
-    from tplspider.demo.server import Handler
+from tests.support.crawls import PROJECT, SETTINGS, SITES, Serve, run_scrapy
+from tests.support.template_site import Routes, pages_of, routes_of
+from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 
@@ -82,9 +73,7 @@ def odd_site() -> Routes:
     }
 
 
-def test_every_page_of_the_fixture_sites(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_every_page_of_the_fixture_sites(tmp_path: Path, serve: Serve) -> None:
     """All of them in one list: shared answers, key pages that cannot be used, options of lines."""
     keys: list[dict[str, object]] = []
     for site in sorted(SITES.iterdir()):
@@ -146,7 +135,7 @@ def _comparable(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.quick
-def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_records(tmp_path: Path, serve: Serve) -> None:
     """What there is of a load: the response as it came, the request, or why there is none."""
     server = serve("menu", odd_site())
     archive = tmp_path / "a.warc.gz"
@@ -184,7 +173,7 @@ def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
         assert record.reader.read() == f"tplspider-outcome: {reason}\r\n".encode()
 
 
-def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_killed_and_resumed(tmp_path: Path, serve: Serve) -> None:
     """Whatever was archived is whole, and what was not is archived when it is loaded again."""
     names = [f"{name}{number}" for name in "abc" for number in range(6)]
     routes = routes_of(pages_of())

@@ -1,12 +1,10 @@
 """That benchmarks run, and print the figures of sites that can be worked out by hand."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,12 @@ from benchmarks.compared_crawls import OneCrawl, crawl
 from benchmarks.compared_rows import differences
 from benchmarks.compared_sites import compared_sites
 from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
-from benchmarks.evaluation.sites import (
-    LabelledSite,
-)
+from benchmarks.evaluation.sites import LabelledSite
 from tests.support.crawls import PROJECT, Crawl
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
 from tplspider.web.page import WebPage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def table1(*options: str, folder: Path) -> Crawl:

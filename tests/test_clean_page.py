@@ -1,17 +1,10 @@
 """The page of a report: nothing is left in it that does anything, and all that is read is."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
-from tplspider.report.clean_page import (
-    MOST,
-    clean_again,
-    clean_page,
-    page_document,
-)
+from tplspider.report.clean_page import MOST, clean_again, clean_page, page_document
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.web.html import parse_html, visible_text
 

@@ -1,7 +1,5 @@
 """Algorithm 2: complete subdigraphs, and the search on sites in memory."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from random import Random
 from typing import Any

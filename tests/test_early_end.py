@@ -1,24 +1,19 @@
 """Limits and signals: the result so far is written, soon, and nothing more is requested."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
+from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve
 from tests.support.hostile_server import Exchange, HostileServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tplspider.demo.server import Handler
+from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 
@@ -65,9 +60,7 @@ def start(url: str, folder: Path, *more: str, **settings: str) -> subprocess.Pop
     )
 
 
-def test_a_signal(
-    serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text is made, too; nothing is left of the pages that were kept."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -98,8 +91,8 @@ def test_a_signal(
     ],
 )
 def test_limits(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
+    crawl: RunCrawl,
+    serve: Serve,
     settings: dict[str, str],
     arguments: dict[str, object],
     reason: str,
@@ -112,9 +105,7 @@ def test_limits(
 
 
 @pytest.mark.parametrize("moment", ["settings", "spider_opened"])
-def test_a_signal_in_the_first_moments(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str
-) -> None:
+def test_a_signal_in_the_first_moments(crawl: RunCrawl, serve: Serve, moment: str) -> None:
     server = serve("menu")
     settings = {
         "INTERRUPTED_AT": moment,
@@ -179,10 +170,7 @@ def serve_traps() -> Iterator[Callable[[str], HostileServer]]:
 
 @pytest.mark.parametrize(("site", "in_flight"), [*((site, 1) for site in SITES), ("links hang", 4)])
 def test_max_seconds(
-    crawl: Callable[..., Crawl],
-    serve_traps: Callable[[str], HostileServer],
-    site: str,
-    in_flight: int,
+    crawl: RunCrawl, serve_traps: Callable[[str], HostileServer], site: str, in_flight: int
 ) -> None:
     server = serve_traps(site)
     done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)}, max_seconds=3)

@@ -1,26 +1,21 @@
 """The exit statuses, and what is lost: an ERROR line each, the rest complete."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from base64 import b64encode
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tests.support.archives import records
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, run_scrapy
 from tests.support.full_disk import files_of_at_most
 from tests.support.template_site import pages_of, routes_of
 from tests.test_feeds import read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KEY = "/docs/guide/four.html"
 # More than a summary, which cuts titles; less than three candidates with long ones.
@@ -37,12 +32,7 @@ LIMIT = 7000
     ],
 )
 def test_failures_by_setting(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    fail: str,
-    path: str,
-    n: int,
-    code: int,
+    crawl: RunCrawl, serve: Serve, fail: str, path: str, n: int, code: int
 ) -> None:
     done = crawl(serve("menu").url + path, {"TPLSPIDER_FAIL": fail}, n=n)
     assert done.code == code
@@ -62,7 +52,7 @@ def test_failures_by_setting(
     ],
 )
 def test_wrong_use_is_one_line(
-    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], word: str
+    serve: Serve, tmp_path: Path, arguments: tuple[str, ...], word: str
 ) -> None:
     server = serve("menu")
     given = [each.replace("URL", server.url).replace("FOLDER", str(tmp_path)) for each in arguments]
@@ -84,10 +74,7 @@ def test_wrong_use_is_one_line(
     ],
 )
 def test_components_of_others(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    settings: dict[str, str],
-    code: int,
+    crawl: RunCrawl, serve: Serve, settings: dict[str, str], code: int
 ) -> None:
     """Items that are lost make the status 1, and nothing else does."""
     done = crawl(serve("menu").url + KEY, settings)
@@ -121,7 +108,7 @@ def long_titles() -> dict[str, bytes]:
     return {name: body.replace(b"<title>", noise + title) for name, body in pages_of().items()}
 
 
-def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_disk_that_fills_up(serve: Serve, tmp_path: Path) -> None:
     url = serve("menu", routes_of(long_titles())).url
     lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
     done = run(
@@ -142,9 +129,7 @@ def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Pat
     assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
 
 
-def test_a_middleware_that_takes_no_more_items(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_a_middleware_that_takes_no_more_items(serve: Serve, tmp_path: Path) -> None:
     """The summary comes out all the same."""
     middlewares = {"tests.support.components.TakesOneItem": 500}
     summary = tmp_path / "summary.jl"
@@ -157,7 +142,7 @@ def test_a_middleware_that_takes_no_more_items(
 
 
 @pytest.mark.parametrize("command", ["crawl", "text"])
-def test_a_reader_that_has_gone(serve: Callable[..., FixtureServer], command: str) -> None:
+def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
     """It costs the rows of a feed; of a text it has read enough."""
     url = serve("menu", routes_of(long_titles())).url
     given = ("crawl", "template_candidates", f"-aurl={url}/", "-O-:json")
@@ -176,7 +161,7 @@ def test_a_reader_that_has_gone(serve: Callable[..., FixtureServer], command: st
     assert "Traceback" not in done.stderr
 
 
-def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_feeds_that_go_elsewhere(serve: Serve, tmp_path: Path) -> None:
     """No server is there to take it."""
     url = serve("menu", routes_of(pages_of())).url
     out = tmp_path / "out.json"
@@ -189,9 +174,7 @@ def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: 
     assert len(read(out)) == 3
 
 
-def test_a_link_that_vanishes(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_link_that_vanishes(crawl: RunCrawl, serve: Serve) -> None:
     names = ["vanish", "menu/a.html", "vanish/too", "menu/b.html", "menu/c.html"]
     html = "".join(f"<p><a href='/{name}'>x</a></p>" for name in names).encode()
     server = serve(

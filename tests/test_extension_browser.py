@@ -1,30 +1,18 @@
 """The extension in Chromium: a search from the popup, seen as it goes, and its report."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import BrowserContext, Request, expect
 
 from tests.support.browser_profile import CHROMIUM, needs_chromium
-from tests.support.loaded_extension import (
-    Popup,
-    chromium_with,
-    popup_of,
-    written_extension,
-)
+from tests.support.loaded_extension import Popup, chromium_with, popup_of, written_extension
 from tests.support.opened_pages import PROVOKE, violations
 from tests.support.report_pages import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, Thief, UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import BrowserContext
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs

@@ -1,7 +1,5 @@
 """Texts from worker processes: whatever happens to a worker costs one text, never the crawl."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -9,25 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, run_scrapy
 from tests.support.odd_extractors import NOT_A_FUNCTION, obey, workers_of
 from tests.support.template_site import pages_of, routes_of
 from tplspider.extraction import EXTRACTOR, Extraction, ExtractionError, extractor_name
+from tplspider.items import PageTemplate
 from tplspider.template.extract import PageSource, extract_template
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from tplspider.items import PageTemplate
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
 
 KEY, *OTHERS = (PageSource(f"http://x/{path}", html.decode()) for path, html in pages_of().items())
 ODD = "tests.support.odd_extractors"

@@ -1,7 +1,5 @@
 """TPLSPIDER_FIELDS in anybody's spider: every item comes out once, with its text, at every end."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re
@@ -9,14 +7,15 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from shutil import copytree
 from threading import Event
-from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.settings import Settings
 
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, FixtureServer, Serve
 from tests.support.field_sites import (
     FIELDS,
     FieldProject,
@@ -28,15 +27,7 @@ from tests.support.field_sites import (
     sites_argument,
 )
 from tplspider.arguments import Config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
+from tplspider.demo.server import Handler
 
 PAGES = 24
 LOUD = {"LOG_LEVEL": "INFO"}

@@ -1,7 +1,5 @@
 """Pages as flat lists: their structure, what is the same, and where links lead."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

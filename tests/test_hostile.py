@@ -1,12 +1,10 @@
 """One site with all that can go wrong on it, each on a link that is tried before the menu."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Iterator
 from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +12,6 @@ from tests.support import hostile_http, hostile_pages, hostile_redirects, hostil
 from tests.support.archives import records, rows, search_again
 from tests.support.hostile_server import Exchange, HostileServer, Trap
 from tests.support.measured_crawl import run_measured
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
 ALIASES = ("/copy.html", "/index.html", "/?session=1")

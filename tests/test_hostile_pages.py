@@ -1,7 +1,5 @@
 """Pages that would take minutes, gigabytes or a whole row: what they cost, and what is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.hostile_pages import KINDS, opened

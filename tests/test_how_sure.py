@@ -1,20 +1,11 @@
 """What a crawl tells of its answer: how sure it is, or why there is none."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from tests.support.crawls import Crawl, RunCrawl, Serve
+from tplspider.demo.server import Handler
 from tplspider.web.similarity import LOW_SIMILARITY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
 
 KEY = "/docs/guide/four.html"
 

@@ -1,7 +1,5 @@
 """The tree of a page, its links, and pages that would keep the parser busy for minutes."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,24 +1,25 @@
 """Many key pages in one crawl: a list in, one feed out."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
+from tests.support.crawls import (
+    PROJECT,
+    SETTINGS,
+    Crawl,
+    FixtureServer,
+    RunCrawl,
+    Serve,
+    run_scrapy,
+)
+from tplspider.demo.server import Handler
 
 KEYS = ("one", "two", "three", "four")
 NOT_OF_LISTS = ("line", "input", "shared", "wasted")
@@ -47,9 +48,7 @@ def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
 
 
-def test_a_list(
-    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
-) -> None:
+def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
     """Options by line, fields of the user's, the same search twice, lines that are wrong."""
     server = serve("menu")
     one, two = key_pages(server)[:2]
@@ -98,7 +97,7 @@ def test_a_list(
         )
 
 
-def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_standard_input(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     command = [
         *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-aurls=-"),
@@ -121,9 +120,7 @@ def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> 
     assert [row["requested_url"] for row in rows(tmp_path / "summary.jl")] == text.splitlines()
 
 
-def test_a_host_that_hangs_delays_only_itself(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_host_that_hangs_delays_only_itself(tmp_path: Path, serve: Serve) -> None:
     def hang(request: Handler) -> None:
         time.sleep(4)
 
@@ -142,7 +139,7 @@ def test_a_host_that_hangs_delays_only_itself(
     assert sorted(order) == sorted([*slow_pages, *quick_pages])
 
 
-def test_interrupted_without_a_journal(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_interrupted_without_a_journal(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     urls = tmp_path / "keys.txt"
     urls.write_text("\n".join(key_pages(server)))

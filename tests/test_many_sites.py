@@ -1,9 +1,7 @@
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from tests.support.crawls import PROJECT, run_scrapy
 from tests.support.made_up_sites import MadeUpSource, made_up_site
 from tests.support.many_sites import ManySites
 from tplspider import search_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The top-down mapping: its properties, and how near it comes to the best there is."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations, pairwise
 from random import Random

@@ -1,7 +1,5 @@
 """The installed package, in projects of others and where there is none: a guest."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -9,38 +7,27 @@ import tarfile
 import time
 import venv
 import zipfile
-from importlib.metadata import distribution
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.crawls import SITES
+from tests.support.crawls import SITES, Crawl, FixtureServer, Serve
 from tests.support.internet_crawls import at, html, redirect
 from tests.support.other_project import Project, build, make_project, readme_lines
 from tests.support.resolvers import DNS_RESOLVER
 from tests.support.saved_folders import own_text, save_site
 from tests.support.scrapyd_server import git
 from tests.support.template_site import CONTENT, pages_of, routes_of
+from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from importlib.metadata import Distribution
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-INTERNET = {
-    DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet",
-    "HTTPPROXY_ENABLED": "False",
-}
+INTERNET = {DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
@@ -218,12 +205,7 @@ def seen(done: Crawl) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        "crawl other -a urls=data:, -O out.json",
-        "crawl nobody",
-        "crawl failing",
-    ],
+    "arguments", ["crawl other -a urls=data:, -O out.json", "crawl nobody", "crawl failing"]
 )
 def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, arguments: str) -> None:
     """Same output, down to the tracebacks, same options, same exit status; nothing is imported."""

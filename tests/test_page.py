@@ -1,7 +1,5 @@
 """Pages as the search sees them, and answers read as Scrapy reads them."""
 
-from __future__ import annotations
-
 import pytest
 import scrapy.http.response.text
 from hypothesis import example, given

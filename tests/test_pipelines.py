@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -109,10 +107,7 @@ def test_an_unsound_answer_is_dropped(
     ],
 )
 def test_an_unsound_summary_is_reported_and_kept(
-    pipeline: ValidationPipeline,
-    caplog: pytest.LogCaptureFixture,
-    items: list[Any],
-    fault: str,
+    pipeline: ValidationPipeline, caplog: pytest.LogCaptureFixture, items: list[Any], fault: str
 ) -> None:
     for item in items:
         assert pipeline.process_item(item) is item

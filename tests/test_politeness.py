@@ -1,28 +1,21 @@
 """robots.txt, Crawl-delay, Retry-After, the time of a search and our name, in real crawls."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import signals
 
+from tests.support.crawls import RunCrawl, Serve
 from tests.support.stub_crawls import stub_crawl
 from tplspider import __version__
+from tplspider.demo.server import Handler
 from tplspider.politeness import retry_after
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
-    Route = Callable[[Handler], object]
+Route = Callable[[Handler], object]
 
 
 class Watched:

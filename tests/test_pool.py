@@ -1,29 +1,16 @@
 """The pool of a site, and which of its pages are compared with a page, against literal readings."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import (
-    LARGEST,
-    Pool,
-    PooledPage,
-    Signs,
-    companions,
-    nearest,
-    page_site,
-)
+from tplspider.pools.pool import LARGEST, Pool, PooledPage, Signs, companions, nearest, page_site
 from tplspider.search.witness import shared_directories
 from tplspider.web.addresses import place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from random import Random
 
 HOST = "http://a.org/"
 # Few looks, some of them with tokens: near copies and copies are to come together often.

@@ -1,18 +1,12 @@
 """Progress of a list: a bar on a terminal, lines in a log, and a table at the end."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import SETTINGS, Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import SETTINGS, Crawl, Serve, run_scrapy
 from tests.support.terminal import Shown, on_terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KEYS = ("/docs/guide/four.html", "/docs/guide/one.html", "/docs/guide/two.html", "/nowhere")
 SLOWLY = {"DOWNLOAD_DELAY": "0.1", "LOG_LEVEL": "WARNING"}  # slow enough for some drawings
@@ -21,7 +15,7 @@ TABLE = r"4 lines answered in 00:\d\d with \d+ loads\n +3  complete\n +1  unusab
 
 
 @pytest.fixture
-def keys(serve: Callable[..., FixtureServer], tmp_path: Path) -> Path:
+def keys(serve: Serve, tmp_path: Path) -> Path:
     server, file = serve("menu"), tmp_path / "keys.txt"
     file.write_text("".join(f"{server.url}{path}\n" for path in KEYS), "utf-8")
     return file

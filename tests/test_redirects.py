@@ -1,20 +1,13 @@
 """Redirects by HTTP and by meta refresh, in crawls of a site on loopback."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from tests.support.crawls import RunCrawl, Serve
+from tplspider.demo.server import Handler
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
 
 HTML = {"Content_Type": "text/html"}
 MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
@@ -35,9 +28,7 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
 
 
 @pytest.mark.quick
-def test_no_byte_is_asked_of_another_site(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_no_byte_is_asked_of_another_site(crawl: RunCrawl, serve: Serve) -> None:
     other = serve("menu")
     links = ["http", "port", "refresh", "file", "data", "script", "twice"]
     server = serve(
@@ -62,9 +53,7 @@ def test_no_byte_is_asked_of_another_site(
     assert other.log == []
 
 
-def test_every_kind_of_redirect(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_every_kind_of_redirect(crawl: RunCrawl, serve: Serve) -> None:
     def wall(request: Handler) -> None:
         if "seen=1" in (request.headers.get("Cookie") or ""):
             request.answer(200, b"<p>behind the wall</p>", **HTML)
@@ -119,9 +108,7 @@ def test_every_kind_of_redirect(
 
 
 @pytest.mark.quick
-def test_what_is_known_is_not_asked_for_again(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_what_is_known_is_not_asked_for_again(crawl: RunCrawl, serve: Serve) -> None:
     aliases = [f"alias{i}" for i in range(40)]
     server = serve(
         "hooks",
@@ -140,9 +127,7 @@ def test_what_is_known_is_not_asked_for_again(
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
 
 
-def test_the_key_page_may_redirect_anywhere(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_the_key_page_may_redirect_anywhere(crawl: RunCrawl, serve: Serve) -> None:
     site = serve("menu")
     key = site.url.replace("127.0.0.1", "www.example.com") + "/docs/guide/four.html"
     server = serve("hooks", {"/start": to("/again"), "/again": to(key)})
@@ -163,9 +148,7 @@ def test_a_host_that_no_address_can_have(host: str) -> None:
     assert clean_location("http://ex%61mple.org/%00") == "http://ex%61mple.org/%00"
 
 
-def test_no_password_of_a_link_is_sent_or_shown(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_no_password_of_a_link_is_sent_or_shown(crawl: RunCrawl, serve: Serve) -> None:
     sent: list[str] = []
 
     def note(answer: Callable[[Handler], None]) -> Callable[[Handler], None]:

@@ -1,7 +1,5 @@
 """Reports as files: what is in them, whatever the web has put into a search; their folder."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -11,7 +9,8 @@ from base64 import b64encode
 from contextlib import closing
 from hashlib import sha256
 from math import hypot
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,9 +26,6 @@ from tplspider.report.words import REASONS, answer_words
 from tplspider.report.writer import INDEX, ROWS, ReportFolder, ReportWriter, write_report
 from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE
 from tplspider.web.html import parse_html, visible_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EVIL = "\u202e</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x07{{7*7}}"
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1, 3]), row(3, [1])], [1, 2])

@@ -1,33 +1,21 @@
 """Reports in Chromium: nothing is requested, nothing runs, and people can use them."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.support.browser_profile import needs_chromium
 from tests.support.docs_pictures import MOST, PICTURES
-from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, opened, violations
-from tests.support.report_pages import (
-    demo_search,
-    hostile_search,
-    index_rows,
-)
+from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, opened, violations
+from tests.support.report_pages import Search, demo_search, hostile_search, index_rows
 from tests.support.summaries import random_summary, unusable
 from tests.test_clean_page import SWALLOWING
 from tplspider.report.clean_page import clean_page, page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-    from tests.support.opened_pages import Opened
-    from tests.support.report_pages import Search
 
 MOBILE: dict[str, Any] = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
 NAMES = ["demo", "hostile", "no links", "12", "200", "index"]

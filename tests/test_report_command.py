@@ -1,13 +1,12 @@
 """``scrapy report``: reports of searches that are over, made of their feeds."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from tests.support.summaries import row, summary, template, unusable
 from tests.test_outputs import snapshot
 from tplspider.report.summaries import report_feeds
 from tplspider.web.html import parse_html, visible_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1])], [1, 2])
 OTHER = unusable(search_id="b" * 16)

@@ -1,7 +1,5 @@
 """Reports that crawls write: where, when, and what is left of them when a crawl is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,21 +9,16 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import html
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_many import KEYS, key_pages, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
+from tplspider.demo.server import Handler
 
 PAGE = re.compile(r"[0-9a-f]{16}\.html")
 
@@ -55,9 +48,7 @@ def listed(folder: Path) -> list[str]:
     return sorted(name for name in tree.xpath("//a/@href") if PAGE.fullmatch(name))
 
 
-def test_one_key_page(
-    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
-) -> None:
+def test_one_key_page(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
     """With its text, which comes later than the summary; from the feeds, the report is the same."""
     pages = pages_of(more="<script>alert(1)</script><img src=/x.png alt=x>")
     server, texts = serve("menu", routes_of(pages)), tmp_path / "t.json"
@@ -82,7 +73,7 @@ def test_one_key_page(
     assert again.read_bytes() == report.read_bytes()
 
 
-def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_a_list(tmp_path: Path, serve: Serve) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     pages = key_pages(server)
     again, missing, bad = f"{pages[0]}#again", f"{server.url}/missing.html", "ftp://x/"
@@ -102,7 +93,7 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     assert len(index.xpath("//tbody/tr")) == 6  # the bad line has a row, and no page
 
 
-def test_the_text_command(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_the_text_command(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu", routes_of(pages_of()))
     done = run_scrapy("text", f"{server.url}/", f"--report={tmp_path / 'r.html'}", folder=tmp_path)
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n"), done.log
@@ -119,7 +110,7 @@ def searches_done(job: Path) -> list[str]:
         return [name for (name,) in journal.execute("SELECT search_id FROM searches")]
 
 
-def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_killed_and_resumed(tmp_path: Path, serve: Serve) -> None:
     """Pages are whole at any moment, and what the journal calls done has its report."""
     server, urls, reports = serve("menu"), tmp_path / "keys.jl", tmp_path / "reports"
     names = [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
@@ -146,9 +137,7 @@ def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer])
     assert len(listed(reports)) == 16
 
 
-def test_a_report_that_is_lost_is_made_at_another_start(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_report_that_is_lost_is_made_at_another_start(tmp_path: Path, serve: Serve) -> None:
     pages, reports, urls = pages_of(), tmp_path / "reports", tmp_path / "keys.txt"
 
     def meddle(request: Handler) -> None:

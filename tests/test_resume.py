@@ -1,7 +1,5 @@
 """A crawl with a JOBDIR goes on where it was ended, by whatever: each line is answered once."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -11,23 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
+from scrapy.crawler import Crawler
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Serve, run_scrapy
 from tests.test_feeds import read
 from tests.test_many import key_pages, rows
 from tplspider.resume import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-    from typing import Self
-
-    from scrapy.crawler import Crawler
-
-    from tests.support.crawls import FixtureServer
 
 KILLS = int(os.environ.get("TPLSPIDER_TEST_KILLS", "10"))
 OF_THE_MOMENT = ("shared", "wasted")  # what another search loaded a moment ago is not asked for
@@ -97,9 +89,7 @@ def answers(folder: Path) -> dict[str, list[str]]:
         ),
     ],
 )
-def test_killed_at_any_moment(
-    tmp_path: Path, serve: Callable[..., FixtureServer], kills: int, what: str
-) -> None:
+def test_killed_at_any_moment(tmp_path: Path, serve: Serve, kills: int, what: str) -> None:
     """Each line is answered once, no row is there twice or in part, whenever SIGKILL comes."""
     urls, whole, parts = tmp_path / "keys.jl", tmp_path / "whole", tmp_path / "parts"
     lines = many_lines(serve("menu"))
@@ -165,13 +155,10 @@ class Breaking:
 
 @pytest.mark.parametrize(
     ("place", "kind"),
-    [
-        ("ITEM_PIPELINES", "TemplateCandidate"),
-        ("SPIDER_MIDDLEWARES", "TemplateCandidate"),
-    ],
+    [("ITEM_PIPELINES", "TemplateCandidate"), ("SPIDER_MIDDLEWARES", "TemplateCandidate")],
 )
 def test_what_was_lost_is_searched_again(
-    tmp_path: Path, serve: Callable[..., FixtureServer], kind: str, place: str
+    tmp_path: Path, serve: Serve, kind: str, place: str
 ) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
@@ -191,7 +178,7 @@ def test_what_was_lost_is_searched_again(
 
 
 def test_a_text_that_was_lost_is_made_again(
-    tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TPLSPIDER_TEST_KILLED", str(tmp_path / "killed"))
     pages, urls = key_pages(serve("menu"))[:3], tmp_path / "keys.txt"
@@ -223,7 +210,7 @@ def test_feeds_that_cannot_go_on(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "job").exists()
 
 
-def test_another_list_or_other_options(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_another_list_or_other_options(tmp_path: Path, serve: Serve) -> None:
     server, urls, other = serve("menu"), tmp_path / "keys.txt", tmp_path / "other.txt"
     pages = key_pages(server)
     urls.write_text("\n".join(pages[:2]) + "\n")
@@ -248,9 +235,7 @@ def test_another_list_or_other_options(tmp_path: Path, serve: Callable[..., Fixt
 
 
 @pytest.mark.parametrize("case", ["damaged", "a feed is gone", "in use"])
-def test_a_journal_that_cannot_be_used(
-    tmp_path: Path, serve: Callable[..., FixtureServer], case: str
-) -> None:
+def test_a_journal_that_cannot_be_used(tmp_path: Path, serve: Serve, case: str) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text(key_pages(server)[0])
     job = tmp_path / "job"
@@ -275,7 +260,7 @@ def test_a_journal_that_cannot_be_used(
     assert "Traceback" not in done.log
 
 
-def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_one_key_page(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     for asked in (8, 0):
         server.log.clear()
@@ -291,9 +276,7 @@ def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> No
 
 
 @pytest.mark.slow
-def test_feeds_are_valid_whenever_a_signal_comes(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_feeds_are_valid_whenever_a_signal_comes(tmp_path: Path, serve: Serve) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text("\n".join(key_pages(server)))
     feeds = [tmp_path / name for name in ("out.json", "out.csv", "out.xml")]

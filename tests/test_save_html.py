@@ -1,19 +1,14 @@
 """Pages as files: what the server sent, byte for byte, and a manifest of it."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.support.browser_profile import KEY as SCRIPT_KEY
 from tests.support.browser_profile import PROFILE, needs_chromium
-from tests.support.crawls import Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import RunCrawl, Serve, run_scrapy
 from tests.support.template_site import pages_of, routes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
@@ -21,9 +16,7 @@ def manifest_of(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def test_the_bytes_that_the_server_sent(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_the_bytes_that_the_server_sent(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     pages = pages_of()
     pages["b"] = b"\xef\xbb\xbf" + pages["b"]
     pages["c"] = pages_of(encoding="windows-1251", menu="\u041c")["c"]
@@ -58,14 +51,14 @@ def test_the_bytes_that_the_server_sent(
             },
         ]
         assert sorted(path.name for path in folder.iterdir()) == [
-            *("1.html", "2.html", "key.html", "manifest.json"),
+            *("1.html", "2.html", "key.html", "manifest.json")
         ]
         for name, page in (("key", ""), ("1", "b"), ("2", "c")):
             assert (folder / f"{name}.html").read_bytes() == pages[page]
         assert "tplspider/template_share" not in done.stats
 
 
-def test_a_folder_of_others_is_refused(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_folder_of_others_is_refused(serve: Serve, tmp_path: Path) -> None:
     server, folder = serve("menu"), tmp_path / "html"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
@@ -78,9 +71,7 @@ def test_a_folder_of_others_is_refused(serve: Callable[..., FixtureServer], tmp_
 
 
 @needs_chromium
-def test_pages_as_the_browser_made_them(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_pages_as_the_browser_made_them(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     server = serve("script-menu")
     done = crawl(
         server.url + SCRIPT_KEY, PROFILE, save_html=tmp_path / "html", texts=tmp_path / "t.json"

@@ -1,7 +1,5 @@
 """Where saved pages are from: by a manifest, by what HTTrack wrote, by the names of folders."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,16 +1,11 @@
 """Pages as files: byte for byte, a manifest that can be trusted, and nothing of others touched."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tplspider.saved_pages import KeptPage, check_folder, save_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def pages_of(run: str, members: int) -> list[KeptPage]:

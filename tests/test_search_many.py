@@ -1,28 +1,21 @@
 """Searches inside a program of somebody else's: ``async for answer in tplspider.search_many()``."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, FixtureServer, Serve
 from tests.support.kinds import with_quick
 from tests.support.many_programs import Program, run_program
 from tests.support.template_site import CONTENT, pages_of, routes_of
+from tplspider.demo.server import Handler
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
-    Run = Callable[..., Program]
+Run = Callable[..., Program]
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it reads /proc")
 

@@ -1,7 +1,5 @@
 """``scrapy shard``: lists split by host, results joined; and shards on two scrapyd nodes."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

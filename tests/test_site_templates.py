@@ -1,12 +1,12 @@
 """``SiteTemplates``: whole crawls in memory, and the pools that their pages wait for."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,15 +15,10 @@ from hypothesis import strategies as st
 import tplspider
 from tests.support.crawls import PROJECT
 from tests.support.full_disk import short_files
+from tplspider.items import PageTemplate
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import ENOUGH, Released, SitePools, SiteTemplates, StrippedPage
 from tplspider.pools.store import PoolFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from tplspider.items import PageTemplate
 
 WORDS = "apples bees cars doors eels figs goats hats ink jam kites lamps mice nuts oats".split()
 
@@ -192,8 +187,7 @@ def test_a_user_and_a_password_are_taken_off() -> None:
 
 arrivals = st.lists(
     st.one_of(
-        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)),
-        st.just(None),
+        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)), st.just(None)
     ),
     max_size=60,
 )

@@ -1,7 +1,5 @@
 """Algorithm 1: hyperlink distance, and the order of links."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

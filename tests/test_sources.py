@@ -1,9 +1,8 @@
 """Searches without a crawl: among pages in memory, in a folder, or loaded by somebody else."""
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,19 +10,12 @@ from hypothesis import strategies as st
 
 from tests import literal
 from tests.support import hostile_pages, hostile_redirects
-from tests.support.crawls import SITES
+from tests.support.crawls import SITES, RunCrawl, Serve
 from tests.support.examples import examples
-from tests.support.hostile_server import HostileServer
+from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.http_source import HttpSource
 from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
-from tplspider import (
-    FolderSite,
-    MemorySite,
-    NoPage,
-    SearchOptions,
-    WebPage,
-    search_pages,
-)
+from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
 from tplspider.search.session import (
     Event,
     LinkSettled,
@@ -33,13 +25,6 @@ from tplspider.search.session import (
     SearchStarted,
 )
 from tplspider.sources.base import drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tests.support.hostile_server import Exchange
 
 # Of the spider's traps, those that are a matter of pages. Here nobody keeps cookies.
 TRAPS = [
@@ -160,9 +145,7 @@ def test_events_come_in_order_and_tell_all() -> None:
     assert events[-1].summary is session.summary
 
 
-def test_a_folder_gives_what_a_crawl_of_it_gives(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_folder_gives_what_a_crawl_of_it_gives(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("menu")
     done = crawl(server.url + "/", {"ROBOTSTXT_OBEY": "False"})
     site = FolderSite(SITES / "menu")

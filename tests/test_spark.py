@@ -1,30 +1,24 @@
 """The jobs of Spark against one machine: the same rows, also when a worker is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tests.support.crawls import PROJECT, SETTINGS, run_scrapy
 from tests.support.made_up_sites import MadeUpSource, key_pages
-from tests.support.many_sites import ManySites
+from tests.support.many_sites import Asked, ManySites
 from tests.support.warc_files import SiteRecords, packed, response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.support.many_sites import Asked
 
 pa = pytest.importorskip("pyarrow", reason="pyspark is an extra: pip install -e '.[spark]'")
 pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -e '.[spark]'")

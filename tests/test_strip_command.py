@@ -1,7 +1,5 @@
 """``scrapy strip`` as a person runs it: rows, Markdown, refusals, early ends, full disks."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -11,22 +9,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.full_disk import files_of_at_most
 from tests.support.saved_folders import own_text, save, save_site
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
 from tests.support.terminal import on_terminal
 from tests.support.warc_files import packed, record, response
 from tests.test_outputs import snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
@@ -146,9 +139,7 @@ def test_pools_are_kept_from_one_folder_to_the_next(tmp_path: Path) -> None:
     assert len(read(out)) == 6
 
 
-def test_pages_that_were_saved_by_a_crawl(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     assert crawl(f"{server.url}/", save_html=tmp_path / "pages").code == 0
     assert strip(tmp_path / "pages", "-O", tmp_path / "rows.jl").code == 0
@@ -160,7 +151,7 @@ def test_pages_that_were_saved_by_a_crawl(
 
 
 @pytest.mark.skipif(not shutil.which("wget"), reason="wget is not installed")
-def test_a_mirror_by_wget(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_mirror_by_wget(serve: Serve, tmp_path: Path) -> None:
     pages = pages_of()
     more = "<p><a href='/d?x=1&y=2'>More</a></p>"
     pages[""] = pages[""].replace(b"</body>", more.encode() + b"</body>")

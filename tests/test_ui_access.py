@@ -1,33 +1,21 @@
 """Who may use the server of ``scrapy ui``, and who may not: raw requests to a real server."""
 
-from __future__ import annotations
-
 import hmac
 import os
 import re
 import resource
 import socket
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.ui_server import Thief, UiServer, ask, wait_until
-from tplspider.plugins.ui.access import (
-    MOST_CONNECTIONS,
-    PATIENCE,
-    Access,
-    key_of,
-    proof_of,
-)
+from tests.support.ui_server import Answer, Thief, UiServer, ask, wait_until
+from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, key_of, proof_of
 from tplspider.plugins.ui.server import StateFolder, ask_for_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.ui_server import Answer
 
 pytestmark = pytest.mark.crawl
 

@@ -1,24 +1,18 @@
 """The page of ``scrapy ui`` in Chromium: what a person does there, and what no site can do."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser_profile import needs_chromium
 from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, violations, watched
 from tests.support.report_pages import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
 
 SLOW = "/collection/delivery.html"
 PATIENCE = 60_000  # milliseconds

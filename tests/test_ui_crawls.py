@@ -1,7 +1,5 @@
 """``scrapy ui`` as a whole: real searches, and what ends before its time."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,7 +7,9 @@ import signal
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from tplspider.items import CandidateSearch
 from tplspider.plugins.ui.app import SANDBOX
 from tplspider.plugins.ui.searches import outcome
 from tplspider.plugins.ui.store import Run, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.crawl
 

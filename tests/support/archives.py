@@ -1,11 +1,10 @@
 """Archives that crawls have written, searched again."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 from warcio.archiveiterator import (  # type: ignore[import-untyped]
@@ -13,9 +12,6 @@ from warcio.archiveiterator import (  # type: ignore[import-untyped]
 )
 
 from tests.support.crawls import Crawl, run_scrapy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # What depends on time, and on other searches.
 _NOT_COMPARED = ("wasted", "shared")

@@ -1,18 +1,12 @@
 """What the tests of the browser profile share: its settings, and pages for it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tplspider.demo.server import Handler
 from tplspider.profiles import profile_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tplspider.demo.server import Handler
 
 CHROMIUM = profile_settings("browser")["PLAYWRIGHT_LAUNCH_OPTIONS"].get("executable_path")
 

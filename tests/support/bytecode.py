@@ -1,16 +1,12 @@
 """Bytecode for the hundreds of processes that the tests start."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 
 def keep_bytecode(config: pytest.Config) -> None:

@@ -1,22 +1,18 @@
 """Real crawls: a server on loopback, ``scrapy`` in a process of its own, feeds on disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.support.ready_scrapy import scrapy_command
 from tests.support.resolvers import DNS_RESOLVER
 from tplspider.demo.server import Handler, SiteServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"
@@ -101,3 +97,8 @@ def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = 
         check=False,
     )
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
+
+
+# The fixtures "crawl" and "serve" of conftest.py.
+RunCrawl = Callable[..., Crawl]
+Serve = Callable[..., FixtureServer]

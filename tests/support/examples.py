@@ -1,7 +1,5 @@
 """How many examples property tests look at: the gate at more than people wait for."""
 
-from __future__ import annotations
-
 import os
 
 import hypothesis

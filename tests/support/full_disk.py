@@ -1,14 +1,9 @@
 """A disk that is nearly full, for a process that is started, or for a while in this one."""
 
-from __future__ import annotations
-
 import os
 import resource
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def files_of_at_most(size: int) -> Callable[[], None]:

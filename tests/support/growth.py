@@ -1,12 +1,7 @@
 """Times for tests by growth: twice the input may take at most three times as long."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from time import process_time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEAST = 0.02  # seconds: what takes less is lost in the noise of a machine
 TRIES = 5

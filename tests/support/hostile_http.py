@@ -1,19 +1,14 @@
 """Misbehaviour below the page: time-outs, broken HTTP, bad statuses, bad encodings of bodies."""
 
-from __future__ import annotations
-
 import gzip
 import time
+from collections.abc import Callable, Iterator
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 from tests.support.hostile_pages import html, page
 from tests.support.hostile_server import Exchange, Trap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Answer = Callable[[Exchange], None]
+Answer = Callable[[Exchange], None]
 
 LATE = 30  # seconds: long after the client has given up
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"

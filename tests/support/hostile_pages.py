@@ -1,16 +1,11 @@
 """Misbehaviour of pages: their types, their character sets, what is in them, their addresses."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from tests.support.hostile_server import Exchange, Trap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Answer = Callable[[Exchange], None]
+Answer = Callable[[Exchange], None]
 
 RUSSIAN = "Велосипеды и самокаты на каждый день"
 CHINESE = "自行车博物馆的历史与收藏"

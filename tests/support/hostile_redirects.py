@@ -1,16 +1,11 @@
 """Misbehaviour of redirects: loops, chains, and ways off the site."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from tests.support.hostile_pages import HOST, html, page
 from tests.support.hostile_server import Exchange, Trap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Answer = Callable[[Exchange], None]
+Answer = Callable[[Exchange], None]
 
 CHAIN = 25
 CROWD = 200

@@ -1,22 +1,17 @@
 """Misbehaviour by size: bombs, long bodies, and trees that are too many, too deep or too wide."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 
 from tests.support.hostile_http import CHUNKED, OK, encoded, raw, stream
 from tests.support.hostile_server import Exchange, Trap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Answer = Callable[[Exchange], None]
+Answer = Callable[[Exchange], None]
 
 MEGABYTE = 1 << 20
 GIGABYTE = 1 << 30

@@ -1,21 +1,16 @@
 """Crawls of the made-up internet: its pages, a port that is watched, and what the log tells."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
+from tests.support.crawls import Crawl, FixtureServer
+from tplspider.demo.server import Handler
 
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    Route = Callable[[Handler], object]
+Route = Callable[[Handler], object]
 
 
 class Listener:

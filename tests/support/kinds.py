@@ -1,14 +1,9 @@
 """What a test is: plain Python and quick, or of a kind that is slow."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # By what it uses; a test that starts scrapy by other means is marked by hand.
 KIND_OF_FIXTURE = {
@@ -20,11 +15,7 @@ KIND_OF_FIXTURE = {
 }
 KINDS = {"browser", "crawl", "deploy", "nightly", "spark"}
 # Files with few tests, each of which takes long: at the end, all workers but one would wait.
-LONG = {
-    "test_deploy",
-    "test_resume",
-    "test_spark",
-}
+LONG = {"test_deploy", "test_resume", "test_spark"}
 
 
 def longest_first(items: list[pytest.Item]) -> None:

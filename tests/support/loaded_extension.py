@@ -6,28 +6,20 @@ fixture site, and brought to the front afterwards. It may know the address of th
 site is on 127.0.0.1: what a click on the toolbar would allow (activeTab) is not given here.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from tests.support.browser_profile import CHROMIUM
 from tests.support.crawls import run_scrapy
-from tests.support.opened_pages import watched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import BrowserContext, Page
-
-    from tests.support.opened_pages import Opened
-    from tests.support.ui_server import UiServer
+from tests.support.opened_pages import Opened, watched
+from tests.support.ui_server import UiServer
 
 PATIENCE = 60_000  # milliseconds
 

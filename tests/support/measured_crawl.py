@@ -1,7 +1,5 @@
 """Crawls whose memory is watched."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -28,9 +26,7 @@ def run_measured(
     with (
         log.open("wb") as stderr,
         subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *command],
-            cwd=PROJECT,
-            stderr=stderr,
+            [sys.executable, "-m", "scrapy", *command], cwd=PROJECT, stderr=stderr
         ) as child,
     ):
         end = time.monotonic() + SECONDS

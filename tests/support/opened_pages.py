@@ -1,22 +1,22 @@
 """Files opened in Chromium, which tells what they did."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    sync_playwright,
+)
 
 from tests.support.browser_profile import CHROMIUM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page
-
 
 PHONE = {"width": 360, "height": 640}
 SCREEN = {"width": 1200, "height": 800}

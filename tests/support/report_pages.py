@@ -1,20 +1,14 @@
 """Searches for the tests of reports in browsers: the demo's, and some of hostile sites."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.support.crawls import run_scrapy
 from tests.support.summaries import SITE, row, summary, template
-from tplspider.demo.server import KEY_PAGE, SiteServer
+from tplspider.demo.server import KEY_PAGE, Handler, SiteServer
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tplspider.demo.server import Handler
-
-    Search = tuple[dict[str, Any], dict[str, Any]]  # a summary and its template
+Search = tuple[dict[str, Any], dict[str, Any]]  # a summary and its template
 
 
 def demo_search(folder: Path) -> Search:

@@ -4,21 +4,16 @@ What is under test is left as it is: the resolver gives addresses, public ones a
 reactor, told to connect to a public address, connects to loopback instead, and believes it did not.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 from collections import Counter
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from scrapy.settings import default_settings
 from twisted.internet import address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # The setting for a resolver. Scrapy 2.19 renamed it.
 DNS_RESOLVER = next(

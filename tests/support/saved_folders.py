@@ -1,16 +1,11 @@
 """Folders of saved pages, and what becomes of their files."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.template_site import page
 from tplspider.sources.saved_folder import SavedFile, SavedFolder
 from tplspider.web.page import WebPage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 

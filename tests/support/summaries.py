@@ -1,12 +1,8 @@
 """Summaries of searches that never were, for reports."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from random import Random
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 SITE = "http://example.org"
 

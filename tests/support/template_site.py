@@ -1,19 +1,14 @@
 """Small websites with a template, whose key page is ``/`` and whose menu leads to a, b and c."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Any
+from tplspider.demo.server import Handler
 
-    from tplspider.demo.server import Handler
-
-    Routes = dict[str, Callable[[Handler], object]]
+Routes = dict[str, Callable[[Handler], object]]
 
 CONTENT = {
     "": "Only the key page tells this. It does so at some length, as pages do.",

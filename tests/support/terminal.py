@@ -1,7 +1,5 @@
 """A terminal for programs under test: what they write to it, and what is left on its screen."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

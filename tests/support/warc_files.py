@@ -1,22 +1,16 @@
 """WARC files, made by hand: records as bytes, and whole sites from any source of pages."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha1
-from typing import TYPE_CHECKING
 
 from tplspider.sources.base import SiteSource, load_once
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import get_links, parse_html
 from tplspider.web.page import NoPage, Redirect, page_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 DATE = "2024-05-06T07:08:09Z"
 HTML = "text/html; charset=utf-8"
