@@ -14,7 +14,6 @@ from tests.support.template_site import CONTENT, page, pages_of
 from tests.support.warc_files import packed, record, response
 from tplspider import open_archive, search_pages
 from tplspider.search.session import SearchLimits
-from tplspider.sources.archive import NAME
 
 HOSTS = [f"http://{name}.example" for name in ("a", "b", "c")]
 
@@ -107,22 +106,3 @@ def test_files_that_hold_nothing_are_named(tmp_path: Path) -> None:
     assert str(tmp_path / "text.warc") in done.log
     assert len(read(tmp_path / "out.jl")) == 3
     assert archive(tmp_path, tmp_path / "text.warc", "-i", listed, *out).code == 2
-
-
-def test_wrong_use_requests_nothing_and_changes_nothing(tmp_path: Path) -> None:
-    file, listed = warc(tmp_path / "x.warc.gz"), keys(tmp_path / "keys.txt", "http://a.example/")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "notes").write_text("mine")
-    out, of_list = ("-O", tmp_path / "out.jl"), (file, "-i", listed)
-    before = sorted(tmp_path.rglob("*"))
-    for arguments in (
-        of_list,
-        (*of_list, *out, "--every", 3),
-        (tmp_path / "no.warc", "-i", listed, *out),
-        (*of_list, *out, "--index", tmp_path / "notes"),
-    ):
-        done = archive(tmp_path, *arguments)
-        assert done.code == 2, done.log
-        assert "Traceback" not in done.log
-    assert {*tmp_path.rglob("*")} - {*before} <= {tmp_path / NAME}
-    assert (tmp_path / "notes").read_text() == "mine"

@@ -136,20 +136,6 @@ def test_the_answer_does_not_depend_on_timing(
         assert several.loads + several.wasted <= max_loads
 
 
-@pytest.mark.parametrize(
-    ("max_loads", "reason", "loads"),
-    [
-        (1, "max_loads", 1),
-        (2, "max_loads", 2),
-        (3, "links_exhausted", 3),
-        (0, "links_exhausted", 3),
-    ],
-)
-def test_the_budget_counts_the_key_page(max_loads: int, reason: str, loads: int) -> None:
-    search, _ = run(PlainSite({"/": ["/a", "/b"]}), "/", max_loads=max_loads)
-    assert (search.reason, search.loads) == (reason, loads)
-
-
 SAME_TEXT = "a duplicate of the first"
 
 
@@ -176,33 +162,3 @@ def test_a_site_that_refuses_is_left_alone(
             site.failures[path] = end
     search, _ = run(site, "/", max_refusals=max_refusals)
     assert (search.reason, search.loads) == (reason, loads)
-
-
-def test_a_duplicate_lends_its_name() -> None:
-    # Nobody links to /a by its own name: /b and /c know it as /old, which redirects to it.
-    site = PlainSite(
-        {
-            "/": ["/a", "/b", "/c", "/old"],
-            "/a": ["/b", "/c"],
-            "/b": ["/old", "/c"],
-            "/c": ["/old", "/b"],
-        },
-        redirects={"/old": "/a"},
-    )
-    search, _ = run(site, "/", size=3)
-    assert search.complete
-    assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [
-        ("duplicate", f"duplicate-of {ROOT}/a")
-    ]
-
-
-def test_the_key_page_is_never_a_member() -> None:
-    site = PlainSite(
-        {"/": ["/a", "/copy"], "/a": ["/copy", "/"], "/copy": ["/a"]}, texts={"/copy": "page /"}
-    )
-    search, _ = run(site, "/", size=2)
-    assert [(v.outcome, v.reason) for v in search.visits] == [
-        ("page", ""),
-        ("duplicate", "key-page"),
-    ]
-    assert [visit.url for visit in search.members] == [f"{ROOT}/a"]

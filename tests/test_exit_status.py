@@ -1,7 +1,7 @@
 """The exit statuses, and what is lost: an ERROR line each, the rest complete."""
 
-import json
 import os
+import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -14,8 +14,10 @@ import pytest
 from tests.support.archives import records
 from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, run_scrapy
 from tests.support.full_disk import files_of_at_most
+from tests.support.kinds import with_quick
+from tests.support.saved_folders import save_site
 from tests.support.template_site import pages_of, routes_of
-from tests.test_feeds import read
+from tests.test_outputs import snapshot
 
 KEY = "/docs/guide/four.html"
 # More than a summary, which cuts titles; less than three candidates with long ones.
@@ -39,29 +41,71 @@ def test_failures_by_setting(
     assert done.summary["requested_size"] == n
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (("crawl", "template_candidates"), "url"),
-        (("crawl", "template_candidates", "-aurl=URL", "-ann=3", "-OFOLDER/o.json"), "'nn'"),
-        (("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"), "ALLOW"),
-        (("crawl", "template_candidates", "-aurl=URL", "-oFOLDER:jl"), "FOLDER"),
-        (("text", "URL", "--texts"), "'--texts'"),
-        (("text", "URL", "-sFEED_EXPORT_ENCODING=cp1252"), "FEED_EXPORT_ENCODING"),
-        (("demo", "URL"), "unexpected"),
-    ],
-)
-def test_wrong_use_is_one_line(
-    serve: Serve, tmp_path: Path, arguments: tuple[str, ...], word: str
-) -> None:
+# Commands, and words of their messages. Those in capitals are filled in.
+WRONG_USE = {
+    "crawl template_candidates": "url",
+    "crawl template_candidates -aurl=URL -ann=3 -OFOLDER/o.json": "'nn'",
+    "crawl template_candidates -aurl=URL -sTPLSPIDER_ALOW_PRIVATE=0": "ALLOW",
+    "crawl template_candidates -aurl=URL -sTPLSPIDER_EXTRACTOR=tplspider.f": "TPLSPIDER_EXTRACTOR",
+    "crawl template_candidates -aurl=URL -oFOLDER:jl": "FOLDER",
+    "crawl template_strip -asource=FOLDER/site -asourse=x -OFOLDER/o.jl": "sourse",
+    "text": "address",
+    "text URL --texts": "'--texts'",
+    "text URL -n 0": "n: ",
+    "text URL -i FOLDER/keys.txt": "-i",
+    "text -i FOLDER/missing.txt": "urls: ",
+    "text URL --html --markdown": "--markdown",
+    "text URL --pool FOLDER/missing": "--pool",
+    "text URL -sFEED_EXPORT_ENCODING=cp1252": "FEED_EXPORT_ENCODING",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt": "-O",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt -O FOLDER/o.jl --every 3": "--every",
+    "archive FOLDER/no.warc -i FOLDER/keys.txt -O FOLDER/o.jl": "no.warc",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt -O FOLDER/o.jl --index FOLDER/keys.txt": "keys.txt",
+    "strip FOLDER/nothing -O FOLDER/old.jl": "nothing",
+    "strip FOLDER/empty -O FOLDER/old.jl": "empty",
+    "strip FOLDER/site": "-O",
+    "strip FOLDER/site -O FOLDER/old.jl --workers many": "workers",
+    "strip FOLDER/1.warc -O FOLDER/old.jl --base-url example.org": "base_url",
+    "strip FOLDER/site -O FOLDER/old.jl -sTPLSPIDER_EXTRACT_MB=few": "TPLSPIDER_EXTRACT_MB",
+    "report FOLDER/none.json -O FOLDER/a.html": "none.json",
+    "report FOLDER/old.jl": "-O",
+    "shard FOLDER/keys.txt -O FOLDER/site --count 3": "site",
+    "shard FOLDER/keys.txt -O FOLDER/new": "--count",
+    "shard FOLDER/keys.txt -O FOLDER/new --count 0": "--count",
+    "shard FOLDER/none.txt -O FOLDER/new --count 3": "none.txt",
+    "demo URL": "unexpected",
+    "ui URL": "URL",
+    "ui --dir FOLDER/ui --profile none": "none",
+    "ui --dir /dev/null/x": "/dev/null/x",
+    "ui --dir FOLDER/ui --host 192.0.2.1": "192.0.2.1",
+    "ui --dir FOLDER/ui -sTPLSPIDER_NONE=1": "TPLSPIDER_NONE",
+    "ui --dir FOLDER/ui --port TAKEN": "TAKEN",
+}
+
+
+@pytest.mark.parametrize("given", with_quick(WRONG_USE, "text URL -n 0"))
+def test_wrong_use_is_one_line(serve: Serve, tmp_path: Path, given: str) -> None:
+    """Nothing is requested, and no file is changed."""
     server = serve("menu")
-    given = [each.replace("URL", server.url).replace("FOLDER", str(tmp_path)) for each in arguments]
-    done = run_scrapy(*given, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
-    assert done.code == 2
+    save_site(tmp_path / "site", 2)
+    (tmp_path / "empty" / "sub").mkdir(parents=True)
+    for name, text in {"keys.txt": server.url, "old.jl": "yesterday", "1.warc": ""}.items():
+        (tmp_path / name).write_text(text)
+    before = snapshot(tmp_path)
+
+    def filled(text: str) -> str:
+        text = text.replace("URL", server.url).replace("FOLDER", str(tmp_path))
+        return text.replace("TAKEN", server.url.rpartition(":")[2])
+
+    words = filled(given).split()
+    done = run_scrapy(*words, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    assert (done.code, done.stdout) == (2, "")
     (line,) = done.log.splitlines()
-    assert line.startswith(f"scrapy {arguments[0]}: error: ")
-    assert word.replace("FOLDER", str(tmp_path)) in line
-    assert (server.log, [*tmp_path.iterdir()]) == ([], [])
+    assert line.startswith(f"scrapy {words[0]}: error: ")
+    assert filled(WRONG_USE[given]) in line
+    assert server.log == []
+    shutil.rmtree(tmp_path / "ui", ignore_errors=True)
+    assert {**snapshot(tmp_path), ".": before["."]} == before
 
 
 @pytest.mark.parametrize(
@@ -129,18 +173,6 @@ def test_a_disk_that_fills_up(serve: Serve, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
 
 
-def test_a_middleware_that_takes_no_more_items(serve: Serve, tmp_path: Path) -> None:
-    """The summary comes out all the same."""
-    middlewares = {"tests.support.components.TakesOneItem": 500}
-    summary = tmp_path / "summary.jl"
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={serve('menu').url}{KEY}"),
-        *(f"-asummary={summary}", f"-sSPIDER_MIDDLEWARES={json.dumps(middlewares)}"),
-    )
-    assert done.returncode == 1, done.stderr
-    assert json.loads(summary.read_text("utf-8"))["cs_size"] == 3
-
-
 @pytest.mark.parametrize("command", ["crawl", "text"])
 def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
     """It costs the rows of a feed; of a text it has read enough."""
@@ -159,19 +191,6 @@ def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
     assert done.returncode == (1 if command == "crawl" else 0)
     assert "Exception ignored" not in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_feeds_that_go_elsewhere(serve: Serve, tmp_path: Path) -> None:
-    """No server is there to take it."""
-    url = serve("menu", routes_of(pages_of())).url
-    out = tmp_path / "out.json"
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={url}/"),
-        *("-Oftp://me:secret@127.0.0.1:1/x.json", f"-O{out}"),
-    )
-    assert len(errors(done)) == 1
-    assert done.returncode == 1
-    assert len(read(out)) == 3
 
 
 def test_a_link_that_vanishes(crawl: RunCrawl, serve: Serve) -> None:

@@ -127,19 +127,6 @@ def test_limits_from_now_on(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.slow
-def test_an_idle_worker_that_is_killed_costs_nothing() -> None:
-    async def run() -> None:
-        async with started(workers=2) as made:
-            await asyncio.gather(ask(made, "sleep 0.3"), ask(made, "sleep 0.3"))
-            for worker in workers_of(os.getpid()):
-                os.kill(worker, signal.SIGKILL)
-                await asyncio.to_thread(os.waitid, os.P_PID, worker, os.WEXITED | os.WNOWAIT)
-            assert await ask(made, "sleep 0")
-
-    asyncio.run(run())
-
-
 # Without "if __name__": a worker must not run it again.
 SCRIPT = """
 import asyncio, signal, sys
@@ -294,16 +281,3 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
     assert json.loads((tmp_path / "t.json").read_bytes()) == []
     assert len(json.loads(out.read_bytes())) == 3
     assert json.loads(summary.read_bytes())[0]["complete"]
-
-
-def test_invalid_settings(serve: Serve, tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={server.url}/"),
-        folder=tmp_path,
-        settings={"TPLSPIDER_EXTRACTOR": "tplspider.template.extract.f"},
-    )
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if "error: " in line]
-    assert "TPLSPIDER_EXTRACTOR" in line
-    assert server.log == []

@@ -64,15 +64,6 @@ def test_equal_numbers_are_equal_subtrees(pages: tuple[str, str]) -> None:
             )
 
 
-def test_what_does_not_count_is_left_out() -> None:
-    page = read(
-        "<body>stray<!-- no --><p>a<!-- no --> b<script>s</script>c</p>"
-        "<noscript><p>n</p></noscript><style>x</style><template><i>t</i></template></body>"
-    )
-    assert page.tags == ["body", "p", "template", "i"]
-    assert page.texts == ["", "a b c", "", "t"]
-
-
 @pytest.mark.parametrize(
     "html",
     [

@@ -1,14 +1,11 @@
 """Many key pages in one crawl: a list in, one feed out."""
 
 import json
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.support.crawls import (
     PROJECT,
@@ -137,41 +134,3 @@ def test_a_host_that_hangs_delays_only_itself(tmp_path: Path, serve: Serve) -> N
     # Two of the slow host have places, the others wait.
     assert set(order[:3]) <= set(quick_pages), done.log
     assert sorted(order) == sorted([*slow_pages, *quick_pages])
-
-
-def test_interrupted_without_a_journal(tmp_path: Path, serve: Serve) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)))
-    done = crawl_list(
-        tmp_path,
-        urls,
-        settings={
-            "TPLSPIDER_SEARCHES": "1",
-            "EXTENSIONS": json.dumps({"tests.support.components.StopsAtFirstEnd": 0}),
-        },
-    )
-    assert done.code == 1
-    found = rows(tmp_path / "summary.jl")
-    assert 1 <= len(found) < 4
-    assert found[0]["complete"]
-
-
-@pytest.mark.slow
-def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-aurls=-"),
-        f"-asummary={tmp_path / 's.jl'}",
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-    ]
-    with subprocess.Popen(
-        command, cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr
-        for logged in process.stderr:
-            if "Spider opened" in logged:
-                break
-        process.send_signal(signal.SIGINT)
-        log = process.stderr.read()
-    assert process.returncode == 1
-    assert "Traceback" not in log

@@ -122,16 +122,6 @@ ROW: ExploredLink = {
 }  # fmt: skip
 
 
-def test_texts_are_cleaned_wherever_they_are() -> None:
-    summary = replace(SUMMARY, explored=[{**ROW, "reason": "a\x00b"}], candidates=["\ud800x"])
-    cleaned = CleanTextPipeline().process_item(summary)
-    assert cleaned.explored == [{**ROW, "reason": "ab"}]
-    assert cleaned.candidates == ["x"]
-    assert CleanTextPipeline().process_item(replace(FIRST, title="\x1bt\n\U0001f600")).title == (
-        "t\n\U0001f600"
-    )
-
-
 def test_items_of_others_pass(pipeline: ValidationPipeline) -> None:
     item = {"title": "\x00"}
     assert CleanTextPipeline().process_item(item) is item

@@ -151,27 +151,6 @@ def test_retry_after_is_read(value: str, seconds: float | None) -> None:
 KEY = "/docs/guide/four.html"
 
 
-def test_a_crawl_waits_as_long_as_it_is_asked_to(crawl: RunCrawl, serve: Serve) -> None:
-    server = serve("menu", {"/robots.txt": robots("0.5")})
-    times: list[float] = []
-
-    def respond(request: Handler) -> None:
-        times.append(time.monotonic())
-        if len(times) == 2:
-            request.answer(503, Retry_After="2")
-        else:
-            found = server.find(request.path)
-            assert found
-            request.answer(200, found.read_bytes(), Content_Type="text/html")
-
-    server.routes |= dict.fromkeys((KEY, "/docs/guide/one.html"), respond)
-    done = crawl(server.url + KEY)
-    assert done.summary["complete"], done.log
-    assert done.summary["loads"] == 5
-    assert times[1] - times[0] > 0.45
-    assert times[2] - times[1] > 1.95
-
-
 def test_what_robots_txt_forbids_is_not_loaded(crawl: RunCrawl, serve: Serve) -> None:
     rules = b"User-agent: tplspider\nDisallow: /docs/guide/one.html\n"
     server = serve("menu", {"/robots.txt": lambda request: request.answer(200, rules)})

@@ -43,13 +43,6 @@ def test_a_bar_below_the_log(keys: Path) -> None:
     assert re.search(TABLE, "\n".join(done.screen)), done.text
 
 
-def test_a_terminal_without_a_bar(keys: Path) -> None:
-    options = ("-sLOG_LEVEL=INFO", "-sLOGSTATS_INTERVAL=0.3")
-    done = shown(keys, *options, variables={"TERM": "dumb"})
-    assert not BAR.findall(done.text)
-    assert " lines answered, " in done.text
-
-
 def test_lines_in_a_log(keys: Path) -> None:
     done = logged(keys, LOGSTATS_INTERVAL="0.3")
     lines = re.findall(r"INFO: (\d) of 4 lines answered, \d in progress, \d complete", done.log)

@@ -53,60 +53,6 @@ def test_no_byte_is_asked_of_another_site(crawl: RunCrawl, serve: Serve) -> None
     assert other.log == []
 
 
-def test_every_kind_of_redirect(crawl: RunCrawl, serve: Serve) -> None:
-    def wall(request: Handler) -> None:
-        if "seen=1" in (request.headers.get("Cookie") or ""):
-            request.answer(200, b"<p>behind the wall</p>", **HTML)
-        else:
-            request.answer(302, Location="/wall", Set_Cookie="seen=1; Domain=127.0.0.1")
-
-    ends = {
-        "now": "/target.html",
-        "five": "/refresh-target.html",
-        "six": "/six",  # it waits for too long
-        "itself": "/itself",
-        "bare": "/bare",
-        "script": "/script",
-        "ping": "bad-response",
-        "pong": "bad-response",
-        "loop": "bad-response",
-        "round": "bad-response",
-        "chain0": "bad-response",
-        "wall": "/wall",  # it sends back, to look at the cookie
-    }
-    server = serve(
-        "hooks",
-        {
-            "/": key_page(*ends),
-            "/script": refresh("0; url=javascript:alert(1)", "a page with a script"),
-            "/now": refresh("0; url=/target.html"),
-            "/five": refresh("5; url=/refresh-target.html"),
-            "/six": refresh("6; url=/target.html", "a page that waits"),
-            "/itself": refresh("1; url=/itself#again", "a page that comes again"),
-            "/bare": refresh("300", "a page that comes again later"),
-            "/ping": refresh("0; url=/pong"),
-            "/pong": refresh("0; url=/ping"),
-            "/loop": to("/loop"),
-            "/round": to("/about"),
-            "/about": to("/round"),
-            **{f"/chain{i}": to(f"/chain{i + 1}") for i in range(30)},
-            "/wall": wall,
-        },
-    )
-    done = crawl(server.url + "/", max_loads=0)
-    found = {
-        row["link"].removeprefix(server.url + "/"): row["url"].removeprefix(server.url)
-        if row["outcome"] == "page"
-        else row["reason"]
-        for row in done.summary["explored"]
-    }
-    for path in MENU:
-        found.pop(path[1:])
-    assert found == ends
-    asked = [server.pages_asked.count(f"/{name}") for name in ("itself", "loop", "round", "wall")]
-    assert asked == [1, 1, 1, 2]
-
-
 @pytest.mark.quick
 def test_what_is_known_is_not_asked_for_again(crawl: RunCrawl, serve: Serve) -> None:
     aliases = [f"alias{i}" for i in range(40)]

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.browser_profile import needs_chromium
-from tests.support.docs_pictures import MOST, PICTURES
 from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, opened, violations
 from tests.support.report_pages import Search, demo_search, hostile_search, index_rows
 from tests.support.summaries import random_summary, unusable
@@ -269,13 +268,6 @@ def test_no_word_is_on_a_line(browser: Browser, reports: dict[str, Path], name: 
         assert not [p for p in points if x <= p[0] <= x + wide and y <= p[1] <= y + high]
         for x2, y2, wide2, high2 in labels[:place]:
             assert x + wide <= x2 or x2 + wide2 <= x or y + high <= y2 or y2 + high2 <= y
-
-
-def test_the_pictures_of_the_docs_are_small() -> None:
-    found = sorted(PICTURES.glob("*"))
-    names = ["links.png", "page.png", "popup.png", "report.png", "ui-search.png", "ui.png"]
-    assert [path.name for path in found] == names
-    assert max(path.stat().st_size for path in found) < MOST
 
 
 @needs_chromium

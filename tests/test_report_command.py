@@ -82,16 +82,6 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.crawl
-@pytest.mark.parametrize(
-    "arguments", [("none.json", "-O", "a.html"), ("s.jl",), ("s.jl", "-o", "x")]
-)
-def test_wrong_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    code, said = report(tmp_path, *arguments)
-    assert (code, said.count("\n")) == (2, 1)
-    assert said.startswith("scrapy report: error: ")
-
-
-@pytest.mark.crawl
 def test_ended_by_ctrl_c(tmp_path: Path) -> None:
     rows = [SMALL | {"search_id": f"{number:016x}"} for number in range(1, 3000)]
     feed(tmp_path / "s.jl", *rows)

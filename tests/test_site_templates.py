@@ -4,7 +4,6 @@ import random
 import tracemalloc
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tests.support.full_disk import short_files
 from tplspider.items import PageTemplate
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.site_templates import ENOUGH, Released, SitePools, SiteTemplates, StrippedPage
@@ -176,13 +174,6 @@ def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture
     assert "http://a.org/costly is not read" in caplog.text
 
 
-def test_a_user_and_a_password_are_taken_off() -> None:
-    pages = [(url.replace("http://", "http://me:secret@"), html) for url, html in site(6)]
-    found = strip(pages)
-    assert found[5].template.evidence == 3
-    assert "secret" not in repr([asdict(each.template) for each in found])
-
-
 # Which pages wait for the pool of their site, and in what order they are given out.
 
 arrivals = st.lists(
@@ -339,24 +330,3 @@ def test_sites_with_one_page_each_take_no_more_memory() -> None:
         tracemalloc.stop()
     assert later < max(first, 200_000) * 1.3
     assert pools.held == 50
-
-
-def pool_sizes(pools: SitePools[int], pages: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """The size of the pool that the last page of each site is compared with."""
-    sizes: dict[int, int] = {}
-    for site, name in pages:
-        for each in pools.add(words(f"site{site}", name), site):
-            sizes[each.entry] = len(each.pool)
-    return sizes
-
-
-TURNS = [(site, name) for name in range(60) for site in range(40)]
-
-
-def test_on_a_full_disk_memory_is_used(caplog: pytest.LogCaptureFixture) -> None:
-    with short_files(100_000):
-        pools: SitePools[int] = SitePools(megabytes=0.1)
-        assert pool_sizes(pools, TURNS).keys() == set(range(40))
-        assert len(pools) > 5
-    (line,) = caplog.messages
-    assert line.startswith("Pools stay in memory")

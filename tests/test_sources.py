@@ -1,6 +1,5 @@
 """Searches without a crawl: among pages in memory, in a folder, or loaded by somebody else."""
 
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tests.support import hostile_pages, hostile_redirects
 from tests.support.crawls import SITES, RunCrawl, Serve
 from tests.support.examples import examples
-from tests.support.hostile_server import Exchange, HostileServer
-from tests.support.http_source import HttpSource
 from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
-from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
+from tplspider import FolderSite, NoPage, SearchOptions, WebPage, search_pages
 from tplspider.search.session import (
     Event,
     LinkSettled,
@@ -25,37 +21,6 @@ from tplspider.search.session import (
     SearchStarted,
 )
 from tplspider.sources.base import drive
-
-# Of the spider's traps, those that are a matter of pages. Here nobody keeps cookies.
-TRAPS = [
-    trap for trap in (*hostile_redirects.TRAPS, *hostile_pages.TRAPS) if trap.path != "/cookie.html"
-]
-
-
-def test_redirects_and_pages_end_as_they_do_in_a_crawl() -> None:
-    def key_page(exchange: Exchange) -> None:
-        hrefs = [trap.href or escape(trap.path) for trap in TRAPS]
-        links = "".join(f'<p><a href="{href}">x</a></p>' for href in hrefs)
-        exchange.answer(hostile_pages.html(links), kind="text/html; charset=utf-8")
-
-    answers = {
-        **hostile_redirects.STEPS,
-        **{trap.path: trap.answer for trap in TRAPS},
-        **dict.fromkeys(("/", "/copy.html"), key_page),
-    }
-    with HostileServer(answers) as server:
-        limits = SearchLimits(in_flight=8, longest_url=2083)
-        session = search_pages(
-            HttpSource(), server.url + "/", SearchOptions(n=99, max_loads=0), limits
-        )
-        assert not server.other_port_was_asked()
-    assert session.summary
-    ended = {
-        row["link"].removeprefix(server.url): row["reason"].replace(server.url, "")
-        for row in session.summary.explored
-    }
-    expected = {trap.path: trap.end.removeprefix("page") for trap in TRAPS}
-    assert {path: ended.get(path) for path in expected} == expected
 
 
 class PlainSource:
@@ -104,30 +69,6 @@ def test_the_loop_for_sources_is_that_of_the_literal_reading(
 
 def page(url: str, body: str, **more: Any) -> WebPage:
     return WebPage(url, body.encode(), headers={"content-type": "text/html"}, **more)
-
-
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        (NoPage("not-archived"), "not-archived"),
-        (WebPage("http://example.org/", b"x", 404), "http-404"),
-        (WebPage("http://example.org/", b"%PDF", headers={"content-type": "text/x"}), "not-html"),
-        (WebPage("http://example.org/", b""), "bad-response"),
-        (WebPage("http://example.org/", status=301, headers={"location": "/"}), "bad-response"),
-        (
-            WebPage("http://example.org/", status=301, headers={"location": "x:y"}),
-            "offsite-redirect",
-        ),
-    ],
-)
-def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) -> None:
-    site = MemorySite()
-    site.answers["http://example.org/"] = answer
-    session = search_pages(site, "http://example.org/")
-    assert session.phase == "over"
-    assert session.summary
-    assert (session.summary.reason, session.summary.key_outcome) == ("key_page_unusable", outcome)
-    assert session.candidates() == []
 
 
 def test_events_come_in_order_and_tell_all() -> None:

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +16,7 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl, RunCrawl, Serve, run_
 from tests.support.full_disk import files_of_at_most
 from tests.support.saved_folders import own_text, save, save_site
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
-from tests.support.terminal import on_terminal
 from tests.support.warc_files import packed, record, response
-from tests.test_outputs import snapshot
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
@@ -150,20 +147,6 @@ def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_pat
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 
 
-@pytest.mark.skipif(not shutil.which("wget"), reason="wget is not installed")
-def test_a_mirror_by_wget(serve: Serve, tmp_path: Path) -> None:
-    pages = pages_of()
-    more = "<p><a href='/d?x=1&y=2'>More</a></p>"
-    pages[""] = pages[""].replace(b"</body>", more.encode() + b"</body>")
-    server = serve("menu", routes_of({**pages, "d?x=1&y=2": pages["a"].replace(b"apple", b"pear")}))
-    command = ["wget", "-q", "-r", "-e", "robots=off", "--no-proxy", f"{server.url}/"]
-    subprocess.run(command, cwd=tmp_path, check=False, timeout=60)
-    assert strip(tmp_path, "-O", tmp_path / "rows.jl").code == 0
-    found = {row["url"]: row for row in read(tmp_path / "rows.jl") if row["outcome"] == "page"}
-    assert {*found} == {f"{server.url}/{name}" for name in ("", "a", "b", "c", "d?x=1&y=2")}
-    assert found[f"{server.url}/b"]["main_text"] == CONTENT["b"]
-
-
 # WARC files.
 
 
@@ -195,30 +178,6 @@ def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
 
 
 # Wrong use, and what goes wrong.
-
-
-@pytest.mark.quick
-def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
-    """One line, exit status 2."""
-    folder = save_site(tmp_path / "site", 2)
-    (tmp_path / "empty" / "sub").mkdir(parents=True)
-    (tmp_path / "old.jl").write_text("rows of yesterday")
-    (tmp_path / "1.warc").write_bytes(b"")
-    before = snapshot(tmp_path)
-    out = ("-O", tmp_path / "old.jl")
-    faults: list[tuple[object, ...]] = [
-        (tmp_path / "nothing", *out),
-        (tmp_path / "empty", *out),
-        (folder,),
-        (folder, *out, "--workers", "many"),
-        (tmp_path / "1.warc", *out, "--base-url", "example.org"),
-        (folder, *out, "-s", "TPLSPIDER_EXTRACT_MB=few"),
-    ]
-    for arguments in faults:
-        done = strip(*arguments)
-        assert (done.code, done.stdout, done.log.count("\n")) == (2, "", 1), (arguments, done.log)
-        assert done.log.startswith("scrapy strip: error: ")
-    assert snapshot(tmp_path) == before
 
 
 def test_pages_that_take_too_much(tmp_path: Path) -> None:
@@ -284,14 +243,6 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     assert 10 < out.read_text("utf-8").count("\n") < 200
 
 
-def test_progress_on_a_terminal(tmp_path: Path) -> None:
-    folder = save_site(tmp_path / "site", 400)
-    shown = on_terminal("-m", "scrapy", "strip", str(folder), "-O", str(tmp_path / "rows.jl"))
-    assert shown.code == 0
-    assert "/400 " in shown.text
-    assert [line for line in shown.screen if line] == ["400 files: 400 stripped"]
-
-
 @pytest.mark.quick
 def test_the_spider_itself(tmp_path: Path) -> None:
     """``scrapy crawl template_strip`` does the same."""
@@ -300,5 +251,3 @@ def test_the_spider_itself(tmp_path: Path) -> None:
     done = run_scrapy(*command, folder=tmp_path)
     assert done.code == 0, done.log
     assert [row["main_text"] for row in read(out)] == [own_text(number) for number in range(5)]
-    wrong = run_scrapy(*command, "-a", "sourse=x", folder=tmp_path)
-    assert wrong.code == 2

@@ -48,37 +48,6 @@ def test_no_text(serve: Serve, tmp_path: Path) -> None:
     assert "http-404" in last
 
 
-def test_a_page_by_itself(serve: Serve, tmp_path: Path) -> None:
-    """There is always an answer, and a line that tells what it is worth."""
-    server = serve("menu", routes_of({"": b"<a href=/missing>x</a><p>Alone</p>"}))
-    done = run_scrapy("text", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
-    assert done.log.splitlines()[-1].startswith(f"{server.url}/: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        pytest.param(("URL", "-n", "0"), "n: ", marks=pytest.mark.quick),
-        ((), "address"),
-        (("URL", "-i", "list.txt"), "-i"),
-        (("-i", "missing.txt"), "urls: "),
-        (("--html", "--markdown", "URL"), "--markdown"),
-    ],
-)
-def test_wrong_arguments(
-    serve: Serve, tmp_path: Path, arguments: tuple[str, ...], word: str
-) -> None:
-    server = serve("menu")
-    given = (each.replace("URL", server.url) for each in arguments)
-    done = run_scrapy("text", *given, folder=tmp_path)
-    assert done.code == 2
-    (line,) = (done.stdout + done.log).splitlines()
-    assert line.startswith("scrapy text: error: ")
-    assert word in line
-    assert server.log == []
-
-
 def as_table(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, strict=True))

@@ -108,13 +108,3 @@ def test_each_page_by_the_pool_of_its_own_site(serve: Serve, tmp_path: Path) -> 
     assert len(told) == 1
     assert f"no pool of {page_site(without.url)}" in told[0]
     assert done.code == 0
-
-
-def test_no_such_folder(serve: Serve, tmp_path: Path) -> None:
-    server = serve("menu")
-    done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "missing"))
-    assert (done.code, done.stdout) == (2, "")
-    assert done.log.startswith("scrapy text: error: --pool ")
-    assert len(done.log.splitlines()) == 1
-    assert server.log == []
-    assert not (tmp_path / "missing").exists()

@@ -148,31 +148,6 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
 
 
 @needs_chromium
-def test_the_server_ends(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """An open page says so; after the next start, it says how to sign in."""
-    folder = tmp_path_factory.mktemp("restart") / "state"
-    first = UiServer(folder, settings=SETTINGS)
-    with entered(browser, first, viewport=SCREEN) as found:
-        search(found.page, "http://127.0.0.1:1/")
-        expect(found.page.locator("#state")).to_have_text("failed", timeout=PATIENCE)
-        found.page.get_by_text("What to try: Check the address").wait_for()
-        for name in ("#text-part", "#pages-part", "#links-part"):  # there is nothing in them
-            expect(found.page.locator(name)).to_be_hidden()
-        other = found.page.context.new_page()
-        other.goto(first.url)
-        other.locator("#runs li", has_text="failed").wait_for()
-        first.end()
-        for page in (found.page, other):
-            page.get_by_text("The server does not answer").wait_for(timeout=PATIENCE)
-        with UiServer(folder, settings=SETTINGS) as again:
-            found.page.get_by_text("Not signed in").wait_for(timeout=PATIENCE)
-            found.page.goto(again.enter)
-            found.page.locator("#runs li", has_text="failed").wait_for()
-        other.close()
-        found.told.clear()  # while it was down
-
-
-@needs_chromium
 def test_without_a_code(browser: Browser, ui: UiServer) -> None:
     context = browser.new_context()
     with watched(context) as found:

@@ -181,25 +181,6 @@ def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite)
     assert "Traceback" not in last.log
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--profile", "none"),
-        ("http://127.0.0.1/",),
-        ("--dir", "/dev/null/x"),
-        ("--host", "192.0.2.1"),
-        ("-s", "TPLSPIDER_NONE=1"),
-        ("--port", "{taken}"),
-    ],
-)
-def test_wrong_use_is_one_line(tmp_path: Path, options: tuple[str, ...], site: GatedSite) -> None:
-    given = [option.format(taken=site.url.rpartition(":")[2]) for option in options]
-    done = run_scrapy("ui", f"--dir={tmp_path}", *given, folder=tmp_path)
-    assert done.code == 2
-    (line,) = done.log.splitlines()
-    assert line.startswith("scrapy ui: error: ")
-
-
 def test_other_hosts_are_warned_of(tmp_path: Path) -> None:
     with UiServer(tmp_path / "state", "--host", "0.0.0.0", "--profile", "fast") as ui:
         assert ui.url.startswith("http://127.0.0.1:")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from scrapy import Request, signals
@@ -15,7 +15,6 @@ from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
-from tplspider import signals as our_signals
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.cliques import SubdigraphSearch
 from tplspider.web.html import Link
@@ -85,20 +84,6 @@ class WrongSizePipeline:
         return item
 
 
-class StopsAtFirstEnd:
-    """Interrupts the crawl when the first search is over."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        crawler.signals.connect(self.interrupt, signal=our_signals.search_settled)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def interrupt(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-
-
 class SlowTemplates:
     """A pipeline that keeps templates for a while: what comes after them is out before."""
 
@@ -106,15 +91,3 @@ class SlowTemplates:
         if isinstance(item, PageTemplate):
             await asyncio.sleep(0.3)
         return item
-
-
-class TakesOneItem:
-    """A spider middleware that passes one item on."""
-
-    async def process_spider_output(
-        self, response: Response, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        async for each in result:
-            yield each
-            if not isinstance(each, Request):
-                return

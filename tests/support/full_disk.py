@@ -2,8 +2,7 @@
 
 import os
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 
 def files_of_at_most(size: int) -> Callable[[], None]:
@@ -17,14 +16,3 @@ def files_of_at_most(size: int) -> Callable[[], None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     return limit
-
-
-@contextmanager
-def short_files(limit: int) -> Iterator[None]:
-    """Meanwhile no file of this process gets longer."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)

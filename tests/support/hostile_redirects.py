@@ -64,12 +64,13 @@ FOLLOWED = [
         Trap(f"/crowd-{i}.html", "duplicate-of /target.html", redirect("/target.html"))
         for i in range(CROWD)
     ),
-    Trap("/refreshed.html", "page", refresh("/end.html")),
+    Trap("/refreshed.html", "page", refresh("/end.html", "5")),
     Trap("/cookie.html", "page", cookie),
 ]
 NOT_FOLLOWED = [
     Trap("/refresh-itself.html", "page", refresh("/refresh-itself.html", "1")),
     Trap("/refresh-late.html", "page", refresh("/end.html", "6")),
+    Trap("/refresh-script.html", "page", refresh("javascript:alert(1)")),
     Trap("/refresh-host.html", "page", refresh(f"http://{HOST}/")),
     Trap("/no-location.html", "http-302", lambda exchange: exchange.answer(b"", "302 Found")),
     Trap("/not-modified.html", "http-304", redirect("/target.html", "304 Not Modified")),

@@ -107,7 +107,6 @@ def _whatever_the_page_says(order: str, key: PageSource, pages: Sequence[PageSou
 dies = partial(_whatever_the_page_says, "kill")
 grows = partial(_whatever_the_page_says, "leap")
 sleeps = partial(_whatever_the_page_says, "sleep 600")
-stumbles = partial(_whatever_the_page_says, "raise")
 
 
 def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:

@@ -1,14 +1,14 @@
-"""The pictures of the docs, made from the demo: ``python -m tests.support.docs_pictures``."""
+"""The pictures of the docs, made from the demo: ``python -m docs.pictures``."""
 
 import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from PIL import Image
-from playwright.sync_api import FloatRect
 
 from tests.support.crawls import PROJECT
 from tests.support.loaded_extension import chromium_with, popup_of, written_extension
@@ -18,8 +18,10 @@ from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
 from tplspider.report.writer import write_report
 
+if TYPE_CHECKING:
+    from playwright.sync_api import FloatRect
+
 PICTURES = PROJECT / "docs" / "pictures"
-MOST = 150_000  # bytes of one
 HOST = "museum.example"  # the demo's port is another one each time, and so is the search
 _SEARCH = {"search_id": "c0ffee0123456789"}
 _RENAME = """([host, name]) => {
