@@ -143,39 +143,6 @@ def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
     assert (tmp_path / "short.csv").read_text().splitlines()[0] == "rank,url"
 
 
-def test_texts_that_would_break_a_feed_are_made_harmless(serve: Serve, tmp_path: Path) -> None:
-    bad = "@a\x01b\ufffe".encode()
-    page = b"<meta charset=utf-8><title>" + bad + b"</title><p>%s</p><a href=/%s>x</a>"
-    server = serve(
-        "menu",
-        {
-            "/k": lambda request: request.answer(
-                200,
-                b"<meta charset=utf-8><a href=/x>\r-1\x02+2</a><a href=/y>\t=1</a>",
-                Content_Type="text/html",
-            ),
-            "/x": lambda request: request.answer(
-                200, page % (b"x", b"y"), Content_Type="text/html"
-            ),
-            "/y": lambda request: request.answer(
-                200, page % (b"y", b"x"), Content_Type="text/html"
-            ),
-        },
-    )
-    formats = ("json", "jl", "csv", "xml")
-    outputs = [f"-O{tmp_path / f'out.{name}'}" for name in formats]
-    done = crawl_to(tmp_path, server.url + "/k", *outputs, n=2)
-    assert done.code == 0
-    assert "Traceback" not in done.log
-    for name in formats:
-        items = read(tmp_path / f"out.{name}")
-        quote = "'" if name == "csv" else ""
-        assert len(items) == 2, name
-        assert items[0]["anchor_text"] == f"{quote}-1+2"
-        assert items[1]["anchor_text"] == f"{quote}=1"
-        assert items[0]["title"] == f"{quote}@ab"
-
-
 # Texts.
 
 TEXT_FIELDS = [field.name for field in fields(PageTemplate)]
@@ -216,13 +183,11 @@ def test_hostile_text_in_every_format(serve: Serve, tmp_path: Path) -> None:
     # A surrogate in UTF-8, and a byte that is nothing there.
     pages = {
         name: body.replace(b" end", b" \xed\xa0\x80\xff end")
-        for name, body in pages_of({"": HOSTILE}, menu="M\x02\x1b[31m").items()
+        for name, body in pages_of({"": HOSTILE}, menu="=M\x02\x1b[31m").items()
     }
-    feeds = {
-        str(tmp_path / f"t.{name}"): {"item_classes": ["tplspider.items.PageTemplate"]}
-        | ({"format": "jsonlines"} if name == "jl" else {"format": name})
-        for name in ("json", "jl", "xml")
-    }
+    text = {"item_classes": ["tplspider.items.PageTemplate"]}
+    feeds = {str(tmp_path / f"t.{name}"): text for name in ("json", "jl", "xml")}
+    feeds |= {str(tmp_path / f"c.{name}"): {} for name in ("json", "jl", "xml", "csv")}
     done = run_scrapy(
         "crawl",
         "template_candidates",
@@ -246,6 +211,11 @@ def test_hostile_text_in_every_format(serve: Serve, tmp_path: Path) -> None:
     element = template_of(tmp_path / "t.xml")
     for name in ("content_html", "template_html", "content_text"):
         assert element[name].split() == expected[name].split()
+    for name in ("json", "jl", "xml", "csv"):
+        quote = "'" if name == "csv" else ""
+        first, *_ = candidates = read(tmp_path / f"c.{name}")
+        assert len(candidates) == 3
+        assert (first["anchor_text"], first["title"]) == (f"{quote}=M[31m a", f"{quote}=M[31m")
     manifest = json.loads((tmp_path / "html" / "manifest.json").read_bytes())
     assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]
     elements(tmp_path / "html" / "key.html", manifest[0]["encoding"], expected["not_template"])

@@ -3,21 +3,17 @@
 import json
 import os
 import re
-import signal
-import sqlite3
 import subprocess
 import sys
-import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import PROJECT, Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tests.test_many import KEYS, key_pages, rows
+from tests.test_many import key_pages, rows
 from tplspider.demo.server import Handler
 
 PAGE = re.compile(r"[0-9a-f]{16}\.html")
@@ -102,39 +98,6 @@ def test_the_text_command(tmp_path: Path, serve: Serve) -> None:
     done = run_scrapy("text", *urls, f"--report={tmp_path / 'reports'}", folder=tmp_path)
     assert done.code == 0, done.log
     assert len(listed(tmp_path / "reports")) == 2
-
-
-def searches_done(job: Path) -> list[str]:
-    """What the journal of a crawl that was killed calls done."""
-    with closing(sqlite3.connect(job / "tplspider.sqlite")) as journal:
-        return [name for (name,) in journal.execute("SELECT search_id FROM searches")]
-
-
-def test_killed_and_resumed(tmp_path: Path, serve: Serve) -> None:
-    """Pages are whole at any moment, and what the journal calls done has its report."""
-    server, urls, reports = serve("menu"), tmp_path / "keys.jl", tmp_path / "reports"
-    names = [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
-    lines = [{"url": url, "tpl_n": n} for n in (1, 2, 3, 4) for url in names]
-    urls.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={urls}"),
-        *(f"-asummary={tmp_path / 'summary.jl'}", f"-areport={reports}"),
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-        *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.02", "-sTPLSPIDER_SEARCHES=3"),
-    ]
-    for count in (1, 5, 9):
-        with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and len(list(reports.glob("*.html"))) < count:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-        assert all(path.read_text().rstrip().endswith("</html>") for path in reports.glob("*.html"))
-        assert {f"{name}.html" for name in searches_done(tmp_path / "job")} <= names_in(reports)
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert listed(reports) == sorted(
-        f"{each['search_id']}.html" for each in rows(tmp_path / "summary.jl")
-    )
-    assert len(listed(reports)) == 16
 
 
 def test_a_report_that_is_lost_is_made_at_another_start(tmp_path: Path, serve: Serve) -> None:

@@ -6,16 +6,21 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 from scrapy.crawler import Crawler
 
+from tests.support.archives import records, search_again
+from tests.support.archives import rows as archived
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Serve, run_scrapy
 from tests.test_feeds import read
 from tests.test_many import key_pages, rows
@@ -76,17 +81,18 @@ def answers(folder: Path) -> dict[str, list[str]]:
     return found
 
 
+CRAWL = "crawl template_candidates -aurls=LIST -OFOLDER/out.jl"
+ARCHIVE_AND_REPORTS = "-awarc=FOLDER/a.warc.gz -areport=FOLDER/reports"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "what"),
     [
-        (KILLS, "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv"),
+        (KILLS, f"{CRAWL} -OFOLDER/out.csv"),
+        (KILLS // 2, f"{CRAWL} {ARCHIVE_AND_REPORTS}"),
         (KILLS // 2, "text -i LIST -OFOLDER/table.csv"),
-        pytest.param(
-            100,
-            "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv",
-            marks=pytest.mark.nightly,
-        ),
+        pytest.param(100, f"{CRAWL} -OFOLDER/out.csv", marks=pytest.mark.nightly),
     ],
 )
 def test_killed_at_any_moment(tmp_path: Path, serve: Serve, kills: int, what: str) -> None:
@@ -115,13 +121,43 @@ def test_killed_at_any_moment(tmp_path: Path, serve: Serve, kills: int, what: st
                 time.sleep(chance.uniform(0, 0.8))
                 process.kill()
             log = process.stderr.read()
+        check_reports(parts)
         if process.returncode == -signal.SIGKILL:
             done += 1
             continue
         assert process.returncode == 1, log
         assert answers(parts) == expected
+        if "-awarc" in what:
+            check_archive(parts, urls)
         shutil.rmtree(parts)
         rounds += 1
+
+
+def check_reports(folder: Path) -> None:
+    """They are whole at any moment, and what the journal calls done has its report."""
+    reports, journal = folder / "reports", folder / "job" / "tplspider.sqlite"
+    for path in reports.glob("*.html"):
+        assert path.read_text().rstrip().endswith("</html>")
+    if reports.exists() and journal.exists():
+        with closing(sqlite3.connect(journal)) as connection:
+            done = [name for (name,) in connection.execute("SELECT search_id FROM searches")]
+        assert {f"{name}.html" for name in done if name} <= {
+            path.name for path in reports.iterdir()
+        }
+
+
+def check_archive(folder: Path, urls: Path) -> None:
+    """Each record is whole, and the answers are the same once more."""
+    kinds = Counter(record.headers["WARC-Type"] for record in records(folder / "a.warc.gz"))
+    assert kinds["warcinfo"] > 1
+    again = folder / "again"
+    search_again(again, folder / "a.warc.gz", urls)
+    found, expected = (
+        [row for row in archived(path) if row["key_outcome"] != "bad-input"]
+        for path in (again / "summary.jl", folder / "s.jl")
+    )
+    assert found == expected
+    assert archived(again / "out.jl") == archived(folder / "out.jl")
 
 
 class Breaking:
