@@ -48,6 +48,7 @@ WRONG_USE = {
     "crawl template_candidates -aurl=URL -sTPLSPIDER_ALOW_PRIVATE=0": "ALLOW",
     "crawl template_candidates -aurl=URL -sTPLSPIDER_EXTRACTOR=tplspider.f": "TPLSPIDER_EXTRACTOR",
     "crawl template_candidates -aurl=URL -oFOLDER:jl": "FOLDER",
+    "crawl template_candidates -aurl=URL -asave_html=FOLDER/site": "page-0.html",
     "crawl template_strip -asource=FOLDER/site -asourse=x -OFOLDER/o.jl": "sourse",
     "text": "address",
     "text URL --texts": "'--texts'",

@@ -127,63 +127,6 @@ def test_limits_from_now_on(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-# Without "if __name__": a worker must not run it again.
-SCRIPT = """
-import asyncio, signal, sys
-from tplspider.extraction import Extraction
-from tplspider.template.extract import PageSource
-
-print("begun", flush=True)
-
-async def main():
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, print, "interrupted")
-    made = Extraction("tests.support.odd_extractors.obey", workers=1, seconds=60, megabytes=300)
-    found = await made.extract(PageSource("http://x/", sys.argv[1]), [])
-    print(found.content_text)
-    await made.close()
-
-asyncio.run(main())
-"""
-
-
-def start(folder: Path, order: str) -> subprocess.Popen[str]:
-    (folder / "script.py").write_text(SCRIPT)
-    (folder / "pickle.py").write_text("raise RuntimeError")  # of the current folder: not for us
-    process = subprocess.Popen(
-        [sys.executable, "-P", folder / "script.py", order],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    file = order.split(" ", 1)[1]
-    asyncio.run(until(lambda: Path(file).exists() or Path(f"{file}.waiting").exists()))
-    return process
-
-
-@pytest.mark.slow
-def test_signals_to_the_group_are_for_the_parent(tmp_path: Path) -> None:
-    process = start(tmp_path, f"wait {tmp_path / 'go on'}")
-    os.killpg(process.pid, signal.SIGINT)
-    os.killpg(process.pid, signal.SIGTERM)
-    (tmp_path / "go on").touch()
-    out, error = process.communicate(timeout=30)
-    assert out.splitlines() == ["begun", *["interrupted"] * 2, f"wait {tmp_path / 'go on'}"]
-    assert error == ""
-
-
-@pytest.mark.slow
-def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
-    """Standard error is the worker's as well: it is closed when both are gone."""
-    process = start(tmp_path, f"spin {tmp_path / 'begun'}")
-    process.kill()
-    assert process.communicate(timeout=30) == ("begun\n", "")
-
-
 @pytest.mark.parametrize(
     "given", ["", "obey", f"{ODD}:obey", "no_such.f", f"{ODD}.f", NOT_A_FUNCTION, lambda *_: None]
 )
@@ -240,9 +183,11 @@ def test_the_command_says_why(serve: Serve, tmp_path: Path) -> None:
     assert "killed" in line
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(
+    "sent", [[signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGKILL]], ids=str
+)
 def test_a_crawl_is_ended_while_a_page_is_extracted(
-    serve: Serve, tmp_path: Path, times: int
+    serve: Serve, tmp_path: Path, sent: list[signal.Signals]
 ) -> None:
     """Once, the text is waited for a little longer; twice, nothing is waited for."""
     out, summary = tmp_path / "out.json", tmp_path / "summary.json"
@@ -260,11 +205,14 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
         start_new_session=True,
     )
     assert process.stderr
-    wanted = ["At work", "Received SIGINT"][:times]
+    wanted = ["At work", "Received SIGINT"][: len(sent)]
     for line in process.stderr:
-        if wanted and wanted[0] in line:
+        if wanted[0] in line:
+            if sent[0] == signal.SIGKILL:
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it, for the worker, too
             wanted.pop(0)
-            os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it
             if not wanted:
                 break
     begun = time.monotonic()
@@ -272,12 +220,12 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
     log = process.communicate(timeout=120)[1]
     assert time.monotonic() - begun < 60  # the text would take ten minutes
     assert "Traceback" not in log
-    if times == 2:
+    if len(sent) == 2:
         assert "forcing unclean shutdown" in log
-        return
-    assert process.returncode == 1
-    assert "Spider closed (shutdown)" in log
-    assert len([line for line in log.splitlines() if "] ERROR: " in line]) == 1
-    assert json.loads((tmp_path / "t.json").read_bytes()) == []
-    assert len(json.loads(out.read_bytes())) == 3
-    assert json.loads(summary.read_bytes())[0]["complete"]
+    elif sent == [signal.SIGINT]:
+        assert process.returncode == 1
+        assert "Spider closed (shutdown)" in log
+        assert len([line for line in log.splitlines() if "] ERROR: " in line]) == 1
+        assert json.loads((tmp_path / "t.json").read_bytes()) == []
+        assert len(json.loads(out.read_bytes())) == 3
+        assert json.loads(summary.read_bytes())[0]["complete"]

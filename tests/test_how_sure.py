@@ -87,14 +87,10 @@ def test_why_there_are_no_links(crawl: RunCrawl, serve: Serve) -> None:
         "<a href=mailto:me@example.com>6</a><a href='http://[::1'>7</a><a name=x>no link</a>",
     )
     server = serve("menu", {"/k": key})
-    url = server.url.replace("127.0.0.1", "loopback.example.com") + "/k"
-    done = crawl(url)
+    done = crawl(server.url.replace("127.0.0.1", "loopback.example.com") + "/k")
     assert done.summary["key_outcome"] == "no-links"
-    hint = (
-        "no link of the key page leads to another page of its site: 2 to other sites, 2 to files"
-        " that are not pages, 2 not to a web address, 1 to the key page itself"
-        " (1 of its own domain: -a scope=domain takes them in)"
-    )
-    assert done.summary["hint"] == hint
-    assert warnings(done) == [f"The key page {url} cannot be used (no-links): {hint}"]
-    assert done.summary["similarity"] is None
+    hint = done.summary["hint"]
+    assert re.findall(r"\d", hint) == ["2", "2", "2", "1", "1"]  # of each kind
+    assert "-a scope=domain" in hint
+    (warning,) = warnings(done)
+    assert hint in warning
