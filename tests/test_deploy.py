@@ -23,8 +23,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser_profile import KEY as SCRIPTED
-from tests.support.browser_profile import needs_chromium
 from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
 from tests.support.scrapyd_server import (
     FAST,
@@ -279,15 +277,6 @@ def test_jobs_with_wrong_arguments_end_at_once(scrapyd: Scrapyd) -> None:
         assert name in told
         assert "Traceback" not in scrapyd.log(job)
         assert not (scrapyd.folder / "items" / "feeds" / f"{job}.json").exists()
-
-
-@needs_chromium
-def test_a_job_with_a_browser(scrapyd: Scrapyd, serve: Serve) -> None:
-    site = serve("script-menu")
-    settings = [*FAST, "TPLSPIDER_PROFILE=browser"]
-    schedule(scrapyd, "rendered", url=site.url + SCRIPTED, setting=settings)
-    scrapyd.wait("rendered")
-    assert scrapyd.feed("rendered.summary.json")[0]["complete"]
 
 
 def test_cancelling_leaves_valid_feeds(scrapyd: Scrapyd, serve: Serve) -> None:

@@ -21,7 +21,7 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.loaded_extension import written_extension
-from tests.support.report_pages import AWAY, demo_search, hostile_search, index_rows
+from tests.support.report_pages import demo_search, hostile_search, index_rows
 from tests.support.ui_server import UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
 from tplspider.report.writer import INDEX, ReportFolder
@@ -164,22 +164,6 @@ def firefox(*options: str, preferences: Mapping[str, object] | None = None) -> I
 def browser() -> Iterator[Firefox]:
     with firefox() as found:
         yield found
-
-
-def test_what_firefox_tells(browser: Firefox, tmp_path: Path) -> None:
-    """Else the tests below could not fail."""
-    path = tmp_path / "page.html"
-    words = f"<meta charset=utf-8><script>ran = 1; console.error('words')</script><img src={AWAY}/>"
-    path.write_text(f"<!DOCTYPE html>{words}")
-    browser.open(path)
-    assert browser.evaluate("self.ran") == 1
-    assert browser.told == ["words"]
-    assert browser.asked == [f"{AWAY}/"]
-    policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
-    path.write_text(f"<!DOCTYPE html>{policy}{words}")
-    browser.open(path)
-    assert len(browser.evaluate("self.blocked")) == 2
-    assert len(browser.told) == 2
 
 
 def test_reports(browser: Firefox, tmp_path: Path) -> None:

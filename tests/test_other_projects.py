@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import tarfile
 import time
 import venv
 import zipfile
@@ -17,10 +16,9 @@ from packaging.requirements import Requirement
 
 from tests.support.crawls import SITES, Crawl, FixtureServer, Serve
 from tests.support.internet_crawls import at, html, redirect
-from tests.support.other_project import Project, build, make_project, readme_lines
+from tests.support.other_project import Project, make_project, readme_lines
 from tests.support.resolvers import DNS_RESOLVER
 from tests.support.saved_folders import own_text, save_site
-from tests.support.scrapyd_server import git
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
@@ -263,20 +261,6 @@ def test_our_commands_anywhere(
 
 
 # The wheel.
-
-
-@pytest.mark.deploy
-def test_the_source_distribution_holds_the_project(made: Path, tmp_path: Path) -> None:
-    """Its wheel is the one that was made of the clone: nothing that it needs is missing."""
-    again = build(made / "clone", tmp_path / "dist")  # by way of the source distribution
-    (wheel,) = (made / "dist").iterdir()
-    one, other = (zipfile.ZipFile(path) for path in (wheel, again))
-    assert {*one.namelist()} == {*other.namelist()}
-    (source,) = (tmp_path / "dist").glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = {*git(made / "clone", "ls-files").splitlines()} - {".gitignore", ".ci/run"}
-    assert tracked <= names
 
 
 SEARCH = """

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import LARGEST, Pool, PooledPage, Signs, companions, nearest, page_site
+from tplspider.pools.pool import LARGEST, Pool, PooledPage, Signs, nearest, page_site
 from tplspider.search.witness import shared_directories
 from tplspider.web.addresses import place_of
 
@@ -59,17 +59,6 @@ def test_pools_of_two_parts_make_the_pool_of_the_whole(
     assert addresses(Pool([*ours, *theirs], most=most)) == expected(pages, most)
 
 
-def test_of_an_address_the_last_content_counts() -> None:
-    old, new, other = page("a", ("old", "")), page("a", ("new", "")), page("b", ("other", ""))
-    pool = Pool([old, other, new])
-    assert {each.html for each in pool} == {new.html, other.html}
-    low, high = sorted([page("a", ("x", "")), page("b", ("y", ""))], key=lambda each: each.place)
-    copy = PooledPage.of(high.url, low.html)
-    pool = Pool([low, high])
-    assert pool.add(copy)  # it is the other page now
-    assert pool.pages == (low,)
-
-
 def test_a_login_wall_leaves_room_for_what_tells_something() -> None:
     walls = [page(f"wall{number}", ("Log in", f"{number:08x}")) for number in range(500)]
     others = [page(f"page{number}", (f"About number {number}", "")) for number in range(20)]
@@ -97,29 +86,6 @@ def test_very_large_pages_are_in_no_pool() -> None:
 def linked(path: str, *links: str, text: str = "") -> PooledPage:
     shown = "".join(f"<a href='{link}'>x</a>" for link in links)
     return PooledPage.of(HOST + path, f"<body>{shown}<p>{text}")
-
-
-def paths(pages: list[PooledPage]) -> list[str]:
-    return [each.url.removeprefix(HOST) for each in pages]
-
-
-def test_the_page_itself_is_left_out() -> None:
-    key = linked("news/1.html", "/a")
-    old = linked("news/1.html", "/a", text="As it was.")
-    assert companions(key, [old]) == []
-    assert companions(key, []) == []
-
-
-def test_a_page_with_the_same_words_tells_nothing_about_them() -> None:
-    post = "This post stands on two lists of posts, of its author and of its subject."
-    foot = "<p>All pages of this site have this sentence at their foot."
-    key = linked("lists/1.html", "/a", text=post + foot)
-    same = linked("lists/2.html", "/a", text=post + foot)
-    others = [linked(f"posts/{n}.html", "/a", text=foot) for n in range(4)]
-    assert paths(companions(key, [same, *others]))[-1] == "lists/2.html"
-    # What many pages have is no reason.
-    near = linked("lists/3.html", "/a", text=foot)
-    assert paths(companions(key, [same, *others, near]))[0] == "lists/3.html"
 
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)

@@ -1,6 +1,5 @@
 """Reports in Chromium: nothing is requested, nothing runs, and people can use them."""
 
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from tests.support.browser_profile import needs_chromium
 from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, opened, violations
 from tests.support.report_pages import Search, demo_search, hostile_search, index_rows
 from tests.support.summaries import random_summary, unusable
-from tests.test_clean_page import SWALLOWING
-from tplspider.report.clean_page import clean_page, page_document
+from tplspider.report.clean_page import page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
 
 MOBILE: dict[str, Any] = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
@@ -244,41 +242,3 @@ def test_a_phone_shows_it_without_scrolling_sideways(
         )
         if name == "demo":
             assert violations(found) == []
-
-
-# Words, and points of lines, where the browser has them.
-PLACES = """() => {
-    const box = (element) => { const b = element.getBBox(); return [b.x, b.y, b.width, b.height]; };
-    const points = [...document.querySelectorAll("#topology .line")].flatMap((line) =>
-        [...Array(60).keys()].map((step) => {
-            const point = line.getPointAtLength(line.getTotalLength() * step / 59);
-            return [point.x, point.y];
-        }));
-    return [[...document.querySelectorAll("#topology .label")].map(box), points];
-}"""
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", ["demo", "12"])
-def test_no_word_is_on_a_line(browser: Browser, reports: dict[str, Path], name: str) -> None:
-    with opened(browser, reports[name], viewport=SCREEN) as page:
-        labels, points = page.evaluate(PLACES)
-    assert len(labels) >= 4  # there is room for most
-    for place, (x, y, wide, high) in enumerate(labels):
-        assert not [p for p in points if x <= p[0] <= x + wide and y <= p[1] <= y + high]
-        for x2, y2, wide2, high2 in labels[:place]:
-            assert x + wide <= x2 or x2 + wide2 <= x or y + high <= y2 or y2 + high2 <= y
-
-
-@needs_chromium
-def test_a_page_shows_the_words_that_the_browser_shows(browser: Browser, tmp_path: Path) -> None:
-    for name, body in SWALLOWING.items():
-        page = f"<!DOCTYPE html><title>x</title><body><p>before</p>{body}"
-        words = []
-        for path, text in {"it": page, "ours": page_document(clean_page(page, "u:"))}.items():
-            (tmp_path / f"{path}.html").write_text(text)
-            with opened(browser, tmp_path / f"{path}.html") as found:
-                shown = found.evaluate("document.body.innerText")
-            # Those of an image, and what is not drawn, though it is in the text.
-            words.append([word for word in re.findall(r"\w+", shown) if word not in ("x", "gone")])
-        assert words[1] == words[0], name

@@ -1,17 +1,13 @@
 """Reports that crawls write: where, when, and what is left of them when a crawl is killed."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from lxml import html
 
-from tests.support.crawls import PROJECT, Crawl, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_many import key_pages, rows
 from tplspider.demo.server import Handler
@@ -126,27 +122,3 @@ def test_a_report_that_is_lost_is_made_at_another_start(tmp_path: Path, serve: S
     other = [f"-areport={tmp_path / 'other'}"]
     assert crawl_list(tmp_path, urls, *other, settings=settings).code == 2
     assert not (tmp_path / "other").exists()
-
-
-@pytest.mark.crawl
-def test_the_demo(tmp_path: Path) -> None:
-    env = {"PYTHONPATH": str(PROJECT), "SCRAPY_SETTINGS_MODULE": "settings.default"}
-
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "scrapy", "demo", *options],
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    done = run()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"A report to look at: {tmp_path}/demo-report.html\n" in done.stdout
-    assert "penny-farthing" in tree_of(tmp_path / "demo-report.html").text_content()
-    (tmp_path / "file").write_text("")
-    done = run("--report", "file/x.html")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

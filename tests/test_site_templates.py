@@ -1,7 +1,6 @@
 """``SiteTemplates``: whole crawls in memory, and the pools that their pages wait for."""
 
 import random
-import tracemalloc
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 import tplspider
 from tests.support.crawls import PROJECT
 from tplspider.items import PageTemplate
-from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.site_templates import ENOUGH, Released, SitePools, SiteTemplates, StrippedPage
+from tplspider.pools.pool import PooledPage
+from tplspider.pools.site_templates import Released, SitePools, SiteTemplates, StrippedPage
 from tplspider.pools.store import PoolFolder
 
 WORDS = "apples bees cars doors eels figs goats hats ink jam kites lamps mice nuts oats".split()
@@ -162,18 +161,6 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "pools" / "pools.sqlite").is_file()
 
 
-def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture) -> None:
-    attributes = " ".join(f"a{number}=1" for number in range(40_000))
-    pages = site(20)
-    pages[3] = ("http://a.org/costly", f"<html><body {attributes}><p>Words")
-    found = strip(pages)
-    assert [each.token for each in found] == list(range(20))
-    costly = found[3].template
-    assert (costly.key_url, costly.main_text, costly.evidence) == ("http://a.org/costly", "", 0)
-    assert {each.template.evidence for each in found if each.token != 3} == {3}
-    assert "http://a.org/costly is not read" in caplog.text
-
-
 # Which pages wait for the pool of their site, and in what order they are given out.
 
 arrivals = st.lists(
@@ -244,27 +231,6 @@ def test_each_page_once_and_in_order(
     assert went == came
 
 
-@given(arrivals, st.integers(1, 5), st.integers(1, 5), st.sampled_from([0.0001, 0.006, 1]))
-def test_other_sites_and_flushes_aside_a_page_meets_the_pool_of_all_before_it(
-    events: list[tuple[str, int, int] | None], most: int, ready: int, megabytes: float
-) -> None:
-    """Nor does it matter how much memory there is."""
-    pools: SitePools[int] = SitePools(pool=most, ready=ready, megabytes=megabytes)
-    before: dict[str, list[PooledPage]] = defaultdict(list)
-    for number, event in enumerate(events):
-        if event is None:
-            continue
-        site, name, content = event
-        new = words(site, name, content)
-        before[f"{site}.org"].append(new)
-        released = pools.add(new, number)
-        seen = before[f"{site}.org"]
-        expected = Pool(seen, most=most).pages
-        assert all(each.pool == expected for each in released)
-        is_ready = len(expected) >= min(ready, most) or len(seen) >= ENOUGH * min(ready, most)
-        assert bool(released) == is_ready
-
-
 def test_copies_are_not_waited_for_without_end() -> None:
     pools: SitePools[int] = SitePools(pool=25, ready=15)
     sizes = [len(pools.add(words("a", number, "the same"), number)) for number in range(10_000)]
@@ -310,23 +276,3 @@ def test_what_is_in_the_file_is_as_good_as_in_memory(
     for pools in both:
         pools.save()
     assert not shelves[1].pools  # nothing is new
-
-
-@pytest.mark.slow
-def test_sites_with_one_page_each_take_no_more_memory() -> None:
-    """The pages are small on purpose: it is what stands beside them that must not add up."""
-    pools: SitePools[int] = SitePools(megabytes=0.2, held=50)
-
-    def peak(sites: range) -> int:
-        tracemalloc.reset_peak()
-        for number in sites:
-            pools.add(words(f"site{number}", "x"), number)
-        return tracemalloc.get_traced_memory()[1]
-
-    tracemalloc.start()
-    try:
-        first, later = peak(range(500)), peak(range(500, 2_500))
-    finally:
-        tracemalloc.stop()
-    assert later < max(first, 200_000) * 1.3
-    assert pools.held == 50

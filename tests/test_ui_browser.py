@@ -148,18 +148,6 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
 
 
 @needs_chromium
-def test_without_a_code(browser: Browser, ui: UiServer) -> None:
-    context = browser.new_context()
-    with watched(context) as found:
-        for path in ("/", "/enter?code=old", "/nothing"):
-            found.page.goto(ui.url + path)
-            expect(found.page.locator("h1")).to_have_text("Your browser is not signed in")
-            assert str(ui.folder) not in found.page.inner_text("body")
-            assert violations(found) == []
-    context.close()
-
-
-@needs_chromium
 def test_a_page_on_another_port_gets_nothing(
     browser: Browser, ui: UiServer, site: GatedSite
 ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import process_time
 
 LEAST = 0.02  # seconds: what takes less is lost in the noise of a machine
-TRIES = 5
+TRIES = 3
 
 
 def best_time(function: Callable[[], object]) -> float:
