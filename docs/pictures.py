@@ -10,10 +10,18 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
+from tests.support.browsers import (
+    SCREEN,
+    Opened,
+    chromium,
+    chromium_with,
+    opened,
+    popup_of,
+    watched,
+    written_extension,
+)
 from tests.support.crawls import PROJECT
-from tests.support.loaded_extension import chromium_with, popup_of, written_extension
-from tests.support.opened_pages import SCREEN, Opened, chromium, opened, watched
-from tests.support.report_pages import demo_search
+from tests.support.summaries import demo_search
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
 from tplspider.report.writer import write_report

@@ -1,16 +1,37 @@
 """Fixtures for real crawls, and the kinds of tests."""
 
+import os
+import shutil
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
-from tests.support.bytecode import keep_bytecode
 from tests.support.crawls import SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
-from tests.support.kinds import KIND_OF_FIXTURE, KINDS, longest_first
+from tests.support.kinds import KIND_OF_FIXTURE, KINDS, how_many, longest_first
 from tplspider.demo.server import Handler
+
+
+def keep_bytecode(config: pytest.Config) -> None:
+    """Where Python is not to write bytecode beside the code, have it written into pytest's cache.
+
+    Without any, every crawl compiles the whole project before it starts, and so does every worker
+    of pytest with all tests.
+    """
+    cache = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+    if not sys.dont_write_bytecode or cache is None:
+        return
+    folder: Path = cache.mkdir("bytecode")
+    # Copies of the project that tests made the last time.
+    shutil.rmtree(folder.joinpath(*Path(tempfile.gettempdir()).parts[1:]), ignore_errors=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(folder)
+    sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -18,11 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell starts it like that in the background, and crawls would not take notice of Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # pytest compiles all of it, unless there is bytecode.
-    import hypothesis
-
-    from tests.support.examples import how_many
-
     # No test fails because a machine is slow.
     hypothesis.settings.register_profile(
         "patient",
@@ -77,8 +93,7 @@ def serve() -> Iterator[Serve]:
 def browser() -> Iterator[Any]:
     """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
-    from tests.support.browser_profile import CHROMIUM
-    from tests.support.opened_pages import chromium
+    from tests.support.browsers import CHROMIUM, chromium
 
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse
 
-from tests.support.archives import records, rows, search_again
-from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
-from tests.support.crawls import SITES, RunCrawl, Serve
-from tests.support.resolvers import DNS_RESOLVER
+from tests.support.browsers import KEY, PROFILE, html, needs_chromium
+from tests.support.crawls import DNS_RESOLVER, SITES, RunCrawl, Serve
+from tests.support.warc_files import records, rows, search_again
 from tplspider import browser
 from tplspider.demo.server import Handler
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.plain_site import ROOT, PlainSite, outcome, refusing_sites, run, sites
 from tplspider.search.cliques import (
     CompleteSubdigraphs,

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import PROJECT, FixtureServer, Serve, run_scrapy
-from tests.support.resolvers import DNS_RESOLVER
+from tests.support.crawls import DNS_RESOLVER, PROJECT, FixtureServer, Serve, run_scrapy
 from tplspider.demo.server import Handler
 
 KEY = "/docs/guide/four.html"

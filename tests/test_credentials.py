@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser_profile import PROFILE, needs_chromium
+from tests.support.browsers import PROFILE, needs_chromium
 from tests.support.crawls import Crawl, RunCrawl, run_scrapy
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer

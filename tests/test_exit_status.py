@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.archives import records
-from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, run_scrapy
-from tests.support.full_disk import files_of_at_most
+from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, files_of_at_most, run_scrapy
 from tests.support.kinds import with_quick
-from tests.support.saved_folders import save_site
-from tests.support.template_site import pages_of, routes_of
+from tests.support.template_site import pages_of, routes_of, save_site
+from tests.support.warc_files import records
 from tests.test_outputs import snapshot
 
 KEY = "/docs/guide/four.html"

@@ -6,10 +6,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Request, expect
 
-from tests.support.browser_profile import CHROMIUM, needs_chromium
-from tests.support.loaded_extension import Popup, chromium_with, popup_of, written_extension
-from tests.support.opened_pages import PROVOKE, violations
-from tests.support.report_pages import PATHS, HostileSite
+from tests.support.browsers import (
+    CHROMIUM,
+    PROVOKE,
+    Popup,
+    chromium_with,
+    needs_chromium,
+    popup_of,
+    violations,
+    written_extension,
+)
+from tests.support.summaries import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, Thief, UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
 

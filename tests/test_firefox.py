@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support.loaded_extension import written_extension
-from tests.support.report_pages import demo_search, hostile_search, index_rows
+from tests.support.browsers import written_extension
+from tests.support.summaries import demo_search, hostile_search, index_rows
 from tests.support.ui_server import UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
 from tplspider.report.writer import INDEX, ReportFolder

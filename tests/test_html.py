@@ -11,7 +11,7 @@ from parsel import Selector
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from tests import literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.pages import DOCUMENTS
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import IGNORED_EXTENSIONS as OURS

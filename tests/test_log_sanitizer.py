@@ -11,7 +11,7 @@ from scrapy.settings import default_settings
 from scrapy.utils.reactor import install_reactor
 from scrapy.utils.test import get_crawler
 
-from tests.support.browser_profile import html
+from tests.support.browsers import html
 from tests.support.crawls import RunCrawl, Serve
 from tplspider.log_sanitizer import LogSanitizer, guard_log, printable
 

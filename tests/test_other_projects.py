@@ -14,18 +14,16 @@ from shutil import copytree
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.crawls import SITES, Crawl, FixtureServer, Serve
-from tests.support.internet_crawls import at, html, redirect
+from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
+from tests.support.internet import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
-from tests.support.resolvers import DNS_RESOLVER
-from tests.support.saved_folders import own_text, save_site
-from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
 from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-INTERNET = {DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
+INTERNET = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"

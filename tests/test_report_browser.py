@@ -7,10 +7,23 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browser_profile import needs_chromium
-from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, opened, violations
-from tests.support.report_pages import Search, demo_search, hostile_search, index_rows
-from tests.support.summaries import random_summary, unusable
+from tests.support.browsers import (
+    PHONE,
+    PROVOKE,
+    SCREEN,
+    Opened,
+    needs_chromium,
+    opened,
+    violations,
+)
+from tests.support.summaries import (
+    Search,
+    demo_search,
+    hostile_search,
+    index_rows,
+    random_summary,
+    unusable,
+)
 from tplspider.report.clean_page import page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
 

@@ -19,9 +19,9 @@ from typing import Any, Self
 import pytest
 from scrapy.crawler import Crawler
 
-from tests.support.archives import records, search_again
-from tests.support.archives import rows as archived
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Serve, run_scrapy
+from tests.support.warc_files import records, search_again
+from tests.support.warc_files import rows as archived
 from tests.test_feeds import read
 from tests.test_many import key_pages, rows
 from tplspider.resume import Journal

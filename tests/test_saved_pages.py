@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser_profile import KEY as SCRIPT_KEY
-from tests.support.browser_profile import PROFILE, needs_chromium
+from tests.support.browsers import KEY as SCRIPT_KEY
+from tests.support.browsers import PROFILE, needs_chromium
 from tests.support.crawls import RunCrawl, Serve
 from tests.support.template_site import pages_of, routes_of
 from tplspider.saved_pages import KeptPage, check_folder, save_pages

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests import literal
 from tests.support.crawls import SITES, RunCrawl, Serve
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
 from tplspider import FolderSite, NoPage, SearchOptions, WebPage, search_pages
 from tplspider.search.session import (

@@ -12,10 +12,24 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, RunCrawl, Serve, run_scrapy
-from tests.support.full_disk import files_of_at_most
-from tests.support.saved_folders import own_text, save, save_site
-from tests.support.template_site import CONTENT, page, pages_of, routes_of
+from tests.support.crawls import (
+    PROJECT,
+    SETTINGS,
+    Crawl,
+    RunCrawl,
+    Serve,
+    files_of_at_most,
+    run_scrapy,
+)
+from tests.support.template_site import (
+    CONTENT,
+    own_text,
+    page,
+    pages_of,
+    routes_of,
+    save,
+    save_site,
+)
 from tests.support.warc_files import packed, record, response
 
 pytestmark = pytest.mark.crawl  # processes of their own

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser_profile import needs_chromium
-from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, violations, watched
-from tests.support.report_pages import MARKUP, PATHS, HostileSite
+from tests.support.browsers import (
+    PHONE,
+    PROVOKE,
+    SCREEN,
+    Opened,
+    needs_chromium,
+    violations,
+    watched,
+)
+from tests.support.summaries import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,13 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scrapy.settings import default_settings
+
 from tests.support.ready_scrapy import scrapy_command
-from tests.support.resolvers import DNS_RESOLVER
 from tplspider.demo.server import Handler, SiteServer
 
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"
 
+# The setting for a resolver. Scrapy 2.19 renamed it.
+DNS_RESOLVER = next(
+    name for name in ("TWISTED_DNS_RESOLVER", "DNS_RESOLVER") if hasattr(default_settings, name)
+)
 # In every crawl of the tests: no waiting, and no name leaves the machine.
 SETTINGS = {
     "DOWNLOAD_DELAY": "0",
@@ -97,6 +103,19 @@ def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = 
         check=False,
     )
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
+
+
+def files_of_at_most(size: int) -> Callable[[], None]:
+    """For ``preexec_fn``: in that process no file gets larger than so many bytes.
+
+    It writes no bytecode: Python would leave files that are cut off, which other tests then load.
+    """
+
+    def limit() -> None:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
 
 
 # The fixtures "crawl" and "serve" of conftest.py.

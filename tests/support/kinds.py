@@ -1,8 +1,10 @@
-"""What a test is: plain Python and quick, or of a kind that is slow."""
+"""What a test is: quick, or of a kind that is slow; and how many examples property tests have."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 
+import hypothesis
 import pytest
 
 # By what it uses; a test that starts scrapy by other means is marked by hand.
@@ -29,3 +31,16 @@ def with_quick(cases: Iterable[object], quick: object) -> list[object]:
     return [
         pytest.param(case, marks=pytest.mark.quick) if case == quick else case for case in cases
     ]
+
+
+USUAL = 100
+IN_GATE = bool(os.environ.get("CI"))
+
+
+def examples(number: int) -> hypothesis.settings:
+    """So many in the gate, and a quarter of them while somebody works."""
+    return hypothesis.settings(max_examples=how_many(number))
+
+
+def how_many(number: int = USUAL) -> int:
+    return number if IN_GATE else number // 4

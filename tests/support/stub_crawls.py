@@ -14,8 +14,8 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 
-from tests.support.crawls import PROJECT
-from tests.support.resolvers import DNS_RESOLVER, MadeUpInternet
+from tests.support.crawls import DNS_RESOLVER, PROJECT
+from tests.support.internet import MadeUpInternet
 from tplspider.failures import reason_of
 from tplspider.private_addresses import CheckedResolver
 
