@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve
+from tests.support.crawls import CRAWL, RunCrawl, Serve, start_scrapy
 from tests.support.hostile_server import Exchange, HostileServer
 from tplspider.demo.server import Handler
 
@@ -47,17 +46,8 @@ def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
 
 def start(url: str, folder: Path, *more: str, **settings: str) -> subprocess.Popen[str]:
     """Start a crawl that a signal can be sent to."""
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", *options, *more),
-            *(f"-aurl={url}/", f"-asummary={folder / 'summary.json'}"),
-            f"-O{folder / 'out.json'}",
-        ],
-        cwd=PROJECT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    outputs = (f"-asummary={folder / 'summary.json'}", f"-O{folder / 'out.json'}")
+    return start_scrapy(*CRAWL, f"-aurl={url}/", *outputs, *more, settings=settings)
 
 
 def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,24 +92,6 @@ def test_limits(
     assert done.finish_reason == reason
     assert "Traceback" not in done.log
     check(done.candidates, done.summary, reason)
-
-
-@pytest.mark.parametrize("moment", ["settings", "spider_opened"])
-def test_a_signal_in_the_first_moments(crawl: RunCrawl, serve: Serve, moment: str) -> None:
-    server = serve("menu")
-    settings = {
-        "INTERRUPTED_AT": moment,
-        "EXTENSIONS": '{"tests.support.components.Interrupted": 1}',
-    }
-    done = crawl(server.url + "/docs/guide/four.html", settings)
-    assert "Traceback" not in done.log
-    assert server.log == []
-    if (done.folder / "summary.json").exists():
-        assert done.code == 0
-        assert (done.candidates, done.summary["reason"]) == ([], "shutdown")
-        assert done.summary["key_outcome"] == "not-loaded"
-    else:
-        assert done.code == 1
 
 
 # Servers that hang.

@@ -3,15 +3,20 @@
 import os
 import shutil
 import subprocess
-import sys
 from base64 import b64encode
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, files_of_at_most, run_scrapy
+from tests.support.crawls import (
+    CRAWL,
+    RunCrawl,
+    Serve,
+    files_of_at_most,
+    run_scrapy,
+    start_scrapy,
+)
 from tests.support.kinds import with_quick
 from tests.support.template_site import pages_of, routes_of, save_site
 from tests.support.warc_files import records
@@ -47,6 +52,8 @@ WRONG_USE = {
     "crawl template_candidates -aurl=URL -sTPLSPIDER_EXTRACTOR=tplspider.f": "TPLSPIDER_EXTRACTOR",
     "crawl template_candidates -aurl=URL -oFOLDER:jl": "FOLDER",
     "crawl template_candidates -aurl=URL -asave_html=FOLDER/site": "page-0.html",
+    "crawl template_candidates -aurls=FOLDER/keys.txt -OFOLDER/o.json -sJOBDIR=FOLDER/j": "JOBDIR",
+    "crawl template_candidates -aurls=FOLDER/keys.txt -O-:jl -sJOBDIR=FOLDER/job": "JOBDIR",
     "crawl template_strip -asource=FOLDER/site -asourse=x -OFOLDER/o.jl": "sourse",
     "text": "address",
     "text URL --texts": "'--texts'",
@@ -127,21 +134,8 @@ def test_components_of_others(
         assert done.summary["complete"]
 
 
-def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run scrapy, as a person would."""
-    settings = {**SETTINGS, "LOG_LEVEL": "INFO"}
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments, *(f"-s{k}={v}" for k, v in settings.items())],
-        cwd=PROJECT,
-        text=True,
-        check=False,
-        timeout=120,
-        **{"capture_output": True, **options},
-    )
-
-
-def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line.partition("] ERROR: ")[2] for line in done.stderr.splitlines() if "ERROR:" in line]
+def errors(log: str) -> list[str]:
+    return [line.partition("] ERROR: ")[2] for line in log.splitlines() if "ERROR:" in line]
 
 
 def long_titles() -> dict[str, bytes]:
@@ -154,42 +148,39 @@ def long_titles() -> dict[str, bytes]:
 def test_a_disk_that_fills_up(serve: Serve, tmp_path: Path) -> None:
     url = serve("menu", routes_of(long_titles())).url
     lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={url}/", "-O-:jl"),
-        *(f"-O{path}" for path in lost),
+    process = start_scrapy(
+        *(*CRAWL, f"-aurl={url}/", "-O-:jl", *(f"-O{path}" for path in lost)),
         *(f"-awarc={tmp_path / 'a.warc.gz'}", f"-asave_html={tmp_path / 'html'}"),
+        stdout=subprocess.PIPE,
         preexec_fn=files_of_at_most(LIMIT),
     )
-    assert done.returncode == 1
-    found = errors(done)
+    out, log = process.communicate(timeout=120)
+    assert process.returncode == 1
+    found = errors(log)
     for path in (*lost, tmp_path / "a.warc.gz", tmp_path / "html"):
         assert len([line for line in found if str(path) in line]) == 1, found  # one line each
     assert len(found) == 6
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in log
     assert not (tmp_path / "html" / "manifest.json").exists()
     # Each record that is there is whole: the last of them was taken off.
     assert len(records(tmp_path / "a.warc.gz")) > 3
-    assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
+    assert len(out.splitlines()) == 3  # what is not on the disk is whole
 
 
 @pytest.mark.parametrize("command", ["crawl", "text"])
 def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
     """It costs the rows of a feed; of a text it has read enough."""
     url = serve("menu", routes_of(long_titles())).url
-    given = ("crawl", "template_candidates", f"-aurl={url}/", "-O-:json")
+    given = (*CRAWL, f"-aurl={url}/", "-O-:json") if command == "crawl" else ("text", f"{url}/")
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as stdout:
-        done = run(
-            *(given if command == "crawl" else ("text", f"{url}/")),
-            capture_output=False,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-        )
-    assert [("standard output" in line) for line in errors(done)] == [True] * done.returncode
-    assert done.returncode == (1 if command == "crawl" else 0)
-    assert "Exception ignored" not in done.stderr
-    assert "Traceback" not in done.stderr
+        process = start_scrapy(*given, stdout=stdout)
+        _, log = process.communicate(timeout=120)
+    assert [("standard output" in line) for line in errors(log)] == [True] * process.returncode
+    assert process.returncode == (1 if command == "crawl" else 0)
+    assert "Exception ignored" not in log
+    assert "Traceback" not in log
 
 
 def test_a_link_that_vanishes(crawl: RunCrawl, serve: Serve) -> None:

@@ -4,8 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import (
+    CRAWL,
+    RunCrawl,
+    Serve,
+    run_scrapy,
+    start_scrapy,
+    wait_for_log,
+)
 from tests.support.odd_extractors import NOT_A_FUNCTION, obey, workers_of
 from tests.support.template_site import pages_of, routes_of
 from tplspider.extraction import EXTRACTOR, Extraction, ExtractionError, extractor_name
@@ -191,33 +196,23 @@ def test_a_crawl_is_ended_while_a_page_is_extracted(
 ) -> None:
     """Once, the text is waited for a little longer; twice, nothing is waited for."""
     out, summary = tmp_path / "out.json", tmp_path / "summary.json"
-    options = {**SETTINGS, "TPLSPIDER_EXTRACTOR": f"{ODD}.announces"}
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
-            *(f"-s{name}={value}" for name, value in options.items()),
-            f"-aurl={serve('menu', routes_of(pages_of())).url}/",
-            *(f"-asummary={summary}", f"-atexts={tmp_path / 't.json'}", f"-O{out}"),
-        ],
-        cwd=PROJECT,
-        stderr=subprocess.PIPE,
-        text=True,
+    with start_scrapy(
+        *(*CRAWL, f"-aurl={serve('menu', routes_of(pages_of())).url}/", f"-O{out}"),
+        *(f"-asummary={summary}", f"-atexts={tmp_path / 't.json'}"),
+        settings={"TPLSPIDER_EXTRACTOR": f"{ODD}.announces"},
         start_new_session=True,
-    )
-    assert process.stderr
-    wanted = ["At work", "Received SIGINT"][: len(sent)]
-    for line in process.stderr:
-        if wanted[0] in line:
-            if sent[0] == signal.SIGKILL:
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it, for the worker, too
-            wanted.pop(0)
-            if not wanted:
-                break
-    begun = time.monotonic()
-    # Standard error is the worker's as well: it is closed when both are gone.
-    log = process.communicate(timeout=120)[1]
+    ) as process:
+        wait_for_log(process, "At work")
+        if sent == [signal.SIGKILL]:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does it, for the worker, too
+        if len(sent) == 2:
+            wait_for_log(process, "Received SIGINT")
+            os.killpg(process.pid, signal.SIGINT)
+        begun = time.monotonic()
+        # Standard error is the worker's as well: it is closed when both are gone.
+        log = process.communicate(timeout=120)[1]
     assert time.monotonic() - begun < 60  # the text would take ten minutes
     assert "Traceback" not in log
     if len(sent) == 2:

@@ -1,7 +1,5 @@
 """One site with all that can go wrong on it, each on a link that is tried before the menu."""
 
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,39 +10,26 @@ from pathlib import Path
 import pytest
 
 from tests.support import hostile_http, hostile_pages
-from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.crawls import CRAWL, Crawl, start_scrapy
 from tests.support.hostile_server import Exchange, HostileServer, Trap
 from tests.support.warc_files import records, rows, search_again
 
-SECONDS = 120  # no more than this for all of it
 
-
-def run_measured(
-    url: str, folder: Path, settings: dict[str, str], **more: object
-) -> tuple[Crawl, float]:
-    """Crawl, with these and *more* arguments, and tell how many megabytes the process had at most.
+def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Crawl, float]:
+    """Crawl, and tell how many megabytes the process had at most.
 
     That is VmHWM, read while it runs: the figure of wait4 includes the process that started it.
     """
-    arguments = {"url": url, "n": 3, "max_loads": 0, "summary": folder / "summary.json", **more}
-    given = [f"-a{name}={value}" for name, value in arguments.items()]
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
-    command = ["crawl", "template_candidates", *given, f"-O{folder / 'out.json'}", *options]
-    log = folder / "log"
-    peak = 0
-    with (
-        log.open("wb") as stderr,
-        subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *command], cwd=PROJECT, stderr=stderr
-        ) as child,
-    ):
-        end = time.monotonic() + SECONDS
-        while child.poll() is None and time.monotonic() < end:
+    given = [f"-aurl={url}", "-amax_loads=0", f"-asummary={folder / 'summary.json'}"]
+    given += [f"-awarc={folder / 'a.warc.gz'}", f"-O{folder / 'out.json'}"]
+    log, peak = folder / "log", 0
+    with log.open("wb") as stderr:
+        child = start_scrapy(*CRAWL, *given, settings=settings, stderr=stderr)
+        while child.poll() is None:
             status = Path(f"/proc/{child.pid}/status").read_text("utf-8")
             if "VmHWM:" in status:  # not at its very end
                 peak = int(status.partition("VmHWM:")[2].split()[0])
             time.sleep(0.05)
-        child.kill()
     return Crawl(child.returncode, "", log.read_text("utf-8", "replace"), folder), peak / 1024
 
 
@@ -142,7 +127,6 @@ def test_a_hostile_site(tmp_path: Path) -> None:
             server.url + "/",
             tmp_path,
             {"DOWNLOAD_TIMEOUT": "3", "RETRY_TIMES": "1", "TPLSPIDER_IN_FLIGHT": "8"},
-            warc=tmp_path / "a.warc.gz",
         )
         assert not server.other_port_was_asked()
     assert threading.active_count() == threads

@@ -47,13 +47,6 @@ def test_members_that_share_next_to_nothing_are_told(crawl: RunCrawl, serve: Ser
     assert done.stats["tplspider/similarity"] == str(min(values))
 
 
-def test_members_that_share_much_are_not_warned_of(crawl: RunCrawl, serve: Serve) -> None:
-    done = crawl(serve("menu").url + KEY)
-    assert [row["similarity"] for row in done.candidates] == [0.923, 0.766, 0.766]
-    assert (done.summary["similarity"], done.summary["hint"]) == (0.766, "")
-    assert warnings(done) == []
-
-
 def test_the_summary_says_which_links_are_missing(crawl: RunCrawl, serve: Serve) -> None:
     pages = {
         "/k": ("/a", "/b", "/c", "/d", "/gone"),

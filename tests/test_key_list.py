@@ -1,17 +1,15 @@
 """Lists of key pages: what a line is, in each format, and what is wrong with it."""
 
-import asyncio
 import csv
 import gzip
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tplspider.keylist import KeyLine, KeyList, in_background
+from tplspider.keylist import KeyLine, KeyList
 from tplspider.search.session import SearchOptions
 
 Write = Callable[[str, bytes], str]
@@ -199,24 +197,3 @@ def test_lists_that_cannot_be_read(
 def test_not_a_file(name: str) -> None:
     with pytest.raises(ValueError, match="directory"):
         KeyList(name)
-
-
-def test_a_stream_is_read_as_it_comes(tmp_path: Path) -> None:
-    name = tmp_path / "keys.csv"
-    os.mkfifo(name)
-
-    async def follow() -> list[str]:
-        def feed(*rows: str) -> None:
-            file.write("".join(f"{row}\n" for row in rows))
-            file.flush()
-
-        lines = in_background(lambda: KeyList(str(name)))
-        first = asyncio.ensure_future(anext(lines))
-        await asyncio.sleep(0)  # the reader starts
-        with await asyncio.to_thread(name.open, "w") as file:
-            feed("url", A)
-            found = [(await asyncio.wait_for(first, 10)).address]  # though there is no more yet
-            feed(B)
-        return found + [line.address async for line in lines]
-
-    assert asyncio.run(follow()) == [A, B]

@@ -2,43 +2,23 @@
 
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tests.support.crawls import (
-    PROJECT,
-    SETTINGS,
-    Crawl,
+    CRAWL,
     FixtureServer,
     RunCrawl,
     Serve,
-    run_scrapy,
+    crawl_list,
+    rows,
+    start_scrapy,
+    wait_for_log,
 )
 from tplspider.demo.server import Handler
 
 KEYS = ("one", "two", "three", "four")
 NOT_OF_LISTS = ("line", "input", "shared", "wasted")
-
-
-def crawl_list(
-    folder: Path, urls: Path | str, *more: str, settings: dict[str, str] | None = None
-) -> Crawl:
-    return run_scrapy(
-        "crawl",
-        "template_candidates",
-        f"-aurls={urls}",
-        f"-asummary={folder / 'summary.jl'}",
-        f"-O{folder / 'out.jl'}",
-        *more,
-        folder=folder,
-        settings=settings,
-    )
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def key_pages(server: FixtureServer) -> list[str]:
@@ -96,22 +76,13 @@ def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
 
 def test_standard_input(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-aurls=-"),
-        f"-asummary={tmp_path / 'summary.jl'}",
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-    ]
     text = "\n".join(key_pages(server)[:2])
-    with subprocess.Popen(
-        command, cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    given = (*CRAWL, "-aurls=-", f"-asummary={tmp_path / 'summary.jl'}")
+    with start_scrapy(*given, stdin=subprocess.PIPE) as process:
         assert process.stdin
-        assert process.stderr
         process.stdin.write(key_pages(server)[0] + "\n")
         process.stdin.flush()
-        for logged in process.stderr:  # the first is answered before the second comes
-            if "Complete: 3 pages" in logged:
-                break
+        wait_for_log(process, "Complete: 3 pages")  # the first, before the second comes
         _, log = process.communicate(key_pages(server)[1] + "\n", timeout=60)
     assert process.returncode == 0, log
     assert [row["requested_url"] for row in rows(tmp_path / "summary.jl")] == text.splitlines()

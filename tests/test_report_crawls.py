@@ -7,23 +7,17 @@ from typing import Any
 
 from lxml import html
 
-from tests.support.crawls import Crawl, RunCrawl, Serve, run_scrapy
+from tests.support import crawls
+from tests.support.crawls import Crawl, RunCrawl, Serve, rows, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tests.test_many import key_pages, rows
+from tests.test_many import key_pages
 from tplspider.demo.server import Handler
 
 PAGE = re.compile(r"[0-9a-f]{16}\.html")
 
 
-def crawl_list(
-    folder: Path, urls: Path, *more: str, settings: dict[str, str] | None = None
-) -> Crawl:
-    return run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={urls}", f"-areport={folder / 'reports'}"),
-        *(f"-asummary={folder / 'summary.jl'}", *more),
-        folder=folder,
-        settings=settings,
-    )
+def crawl_list(folder: Path, urls: Path, *more: str, **options: Any) -> Crawl:
+    return crawls.crawl_list(folder, urls, f"-areport={folder / 'reports'}", *more, **options)
 
 
 def names_in(folder: Path) -> set[str]:

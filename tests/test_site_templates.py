@@ -89,20 +89,6 @@ def test_the_order_of_arrival_plays_no_part(first: list[int], second: list[int])
     assert crawl(first) == crawl(second)
 
 
-def wall(number: int) -> str:
-    token = f"{number * 7919:032x}"
-    form = f"<form action=/login><input type=hidden value={token}><p>Request {token}</p></form>"
-    return page("Please log in to go on.", more=form)
-
-
-def test_a_login_wall_at_most_of_the_addresses() -> None:
-    """The few pages behind it are told from their template all the same."""
-    found = strip(site(200, lambda number: wall(number) if number % 20 else article(number)))
-    texts = {each.token: each.template.main_text for each in found if not each.token % 20}
-    assert texts == {number: sentence(number) for number in range(0, 200, 20)}
-    assert not any("rights reserved" in each.template.main_text for each in found)
-
-
 def test_a_page_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
     templates: SiteTemplates[int] = SiteTemplates(seconds=1e-9)
     found = strip(site(20), templates)

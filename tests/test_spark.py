@@ -212,25 +212,6 @@ def test_parquet_and_a_crawl_that_is_killed(sites: ManySites, tmp_path: Path) ->
     assert {type(row["similarity"]) for row in candidates} == {float}
 
 
-def test_lines_that_a_crawl_leaves_over_have_rows(sites: ManySites) -> None:
-    from tplspider.plugins.spark.crawl_job import CrawlTask
-
-    lines = [
-        {"number": number, "line": json.dumps(row), "answer": None}
-        for number, row in enumerate(sites.key_pages(40, 40), start=7)
-    ]
-    words = [f"-s{name}={value}" for name, value in QUICK.items()]
-    words.append("-sCLOSESPIDER_ITEMCOUNT=1")
-    command = ("crawl", "template_candidates", "-aurls=")
-    task = CrawlTask(command, tuple(words), "url", ("candidates", "summaries"))
-    found = list(task.batches(iter([pa.RecordBatch.from_pylist(lines)])))
-    rows = [row for batch in found for row in batch.to_pylist() if row["table"] == "summaries"]
-    summaries = [json.loads(row["row"]) for row in rows]
-    assert sorted(row["line"] for row in summaries) == list(range(7, 47))
-    assert {"ok", "crashed"} <= {row["key_outcome"] for row in summaries}
-    assert all(row["input"]["id"] for row in summaries)
-
-
 SITES = 4
 JSON = ("--output_format=json",)
 

@@ -4,8 +4,6 @@ import csv
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,15 @@ from typing import Any
 import pytest
 
 from tests.support.crawls import (
-    PROJECT,
     SETTINGS,
     Crawl,
     RunCrawl,
     Serve,
     files_of_at_most,
     run_scrapy,
+    start_scrapy,
 )
+from tests.support.crawls import rows as rows_of
 from tests.support.template_site import (
     CONTENT,
     own_text,
@@ -34,9 +33,6 @@ from tests.support.warc_files import packed, record, response
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-STRIP = (sys.executable, "-m", "scrapy", "strip")
-LOST = "File too large"
-
 
 @pytest.fixture(autouse=True)
 def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +45,8 @@ def strip(*arguments: object, settings: dict[str, str] | None = None) -> Crawl:
     return done
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def by_path(path: Path) -> dict[str, dict[str, Any]]:
-    return {row["path"]: row for row in read(path)}
+    return {row["path"]: row for row in rows_of(path)}
 
 
 def mixed_folder(folder: Path) -> Path:
@@ -141,13 +133,13 @@ def test_pools_are_kept_from_one_folder_to_the_next(tmp_path: Path) -> None:
     for folder, evidence in (("tuesday", 0), ("monday", 3), ("tuesday", 3)):
         done = strip(tmp_path / folder, *more)
         assert done.code == 0, done.log
-        assert {row["evidence"] for row in read(out)} == {evidence}
-    (row,) = read(out)
+        assert {row["evidence"] for row in rows_of(out)} == {evidence}
+    (row,) = rows_of(out)
     assert (row["url"], row["main_text"]) == ("https://example.org/new.html", own_text(77))
     for file in pools.iterdir():
         file.write_bytes(b"damaged" * 1000)
     assert strip(tmp_path / "monday", *more).code == 0
-    assert len(read(out)) == 6
+    assert len(rows_of(out)) == 6
 
 
 def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
@@ -182,8 +174,8 @@ def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     second.write_bytes(b"".join(records[4:]))
     out = tmp_path / "rows.jl"
     done = strip(first, second, "-O", out)
-    rows = {row["url"].rpartition("/")[2]: row for row in read(out)}
-    assert len(read(out)) == 8, done.log
+    rows = {row["url"].rpartition("/")[2]: row for row in rows_of(out)}
+    assert len(rows_of(out)) == 8, done.log
     assert {*rows} == {"0", "1", "2", "3", "4", "5", "again", "lost"}
     assert {name for name, row in rows.items() if row["outcome"] != "page"} == {"lost"}
     assert rows["again"]["main_text"] == own_text(1)
@@ -200,7 +192,11 @@ def test_pages_that_take_too_much(tmp_path: Path) -> None:
     (folder / "page-1.html").write_text(f"<html><body>{large}")
     done = strip(folder, "-O", tmp_path / "a.jl", "-s", "TPLSPIDER_EXTRACT_MB=120")
     assert done.code == 1
-    assert [row["outcome"] for row in read(tmp_path / "a.jl")] == ["page", "out-of-memory", "page"]
+    assert [row["outcome"] for row in rows_of(tmp_path / "a.jl")] == [
+        "page",
+        "out-of-memory",
+        "page",
+    ]
     assert done.log.count("page-1.html") == 1
 
 
@@ -209,9 +205,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: signal.Signals, ending: str) 
     """The rows so far are kept, the file is valid, and the exit status is 1."""
     folder = save_site(tmp_path / "site", 3000)
     out = tmp_path / f"rows.{ending}"
-    with subprocess.Popen(
-        [*STRIP, str(folder), "-O", str(out)], cwd=PROJECT, stderr=-1, text=True
-    ) as process:
+    with start_scrapy("strip", str(folder), "-O", str(out)) as process:
         while not out.exists() or out.stat().st_size < 5000:
             assert process.poll() is None
             time.sleep(0.02)
@@ -247,13 +241,12 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """It ends there, and says so."""
     folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
     limit = files_of_at_most(20_000)
-    command = [*STRIP, str(folder), "-O", str(out), "--workers", "1"]
-    done = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, check=False, preexec_fn=limit
-    )
-    assert done.returncode == 1, done.stderr
-    assert LOST in done.stderr
-    assert "Traceback" not in done.stderr
+    given = ("strip", str(folder), "-O", str(out), "--workers", "1")
+    with start_scrapy(*given, preexec_fn=limit) as process:
+        log = process.communicate(timeout=120)[1]
+    assert process.returncode == 1, log
+    assert "File too large" in log
+    assert "Traceback" not in log
     assert 10 < out.read_text("utf-8").count("\n") < 200
 
 
@@ -264,4 +257,4 @@ def test_the_spider_itself(tmp_path: Path) -> None:
     command = ("crawl", "template_strip", "-a", f"source={folder}", "-O", str(out))
     done = run_scrapy(*command, folder=tmp_path)
     assert done.code == 0, done.log
-    assert [row["main_text"] for row in read(out)] == [own_text(number) for number in range(5)]
+    assert [row["main_text"] for row in rows_of(out)] == [own_text(number) for number in range(5)]

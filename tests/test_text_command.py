@@ -163,22 +163,6 @@ def markdown_of(server: FixtureServer) -> str:
     return "\n\n".join((CONTENT[""], "## More of it", code, words))
 
 
-@pytest.fixture
-def no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python that does not find html-to-markdown, in processes of its own."""
-    folder = tmp_path / "blocked"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import sys\n"
-        "class Blocked:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] == 'html_to_markdown':\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Blocked())\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-
-
 def test_markdown(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(site()))
     done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
@@ -189,15 +173,3 @@ def test_markdown(serve: Serve, tmp_path: Path) -> None:
     rows = {row["url"]: row for row in map(json.loads, done.stdout.splitlines())}
     assert rows[f"{server.url}/"]["main_markdown"] == markdown_of(server)
     assert rows[f"{server.url}/a"]["main_markdown"] == CONTENT["a"]
-
-
-@pytest.mark.usefixtures("no_package")
-def test_without_the_package(serve: Serve, tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if NEEDS in line]
-    assert line.startswith("scrapy text: error: ")
-    assert (server.log, "Traceback" in done.log, done.stdout) == ([], False, "")
-    done = run_scrapy("text", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")

@@ -1,13 +1,10 @@
 """Scrapy components that the tests put into real crawls."""
 
 import asyncio
-import os
-import signal
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
-from scrapy import Request, signals
-from scrapy.crawler import Crawler
+from scrapy import Request
 from scrapy.http import Response
 from scrapy.resolver import CachingThreadedResolver
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
@@ -39,24 +36,6 @@ class DroppingMiddleware(BaseSpiderMiddleware):
 def last_link_first(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     """A strategy of a user's own."""
     yield from reversed(links)
-
-
-class Interrupted:
-    """Sends the signal that a person would, at a moment that INTERRUPTED_AT names."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        moment = crawler.settings["INTERRUPTED_AT"]
-        if moment == "settings":
-            self.interrupt()
-        else:
-            crawler.signals.connect(self.interrupt, signal=getattr(signals, moment))
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def interrupt(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
 
 
 class FailingPipeline:

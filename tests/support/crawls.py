@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -88,12 +89,35 @@ class Crawl:
         return self.log.rpartition("Spider closed (")[2].partition(")")[0]
 
 
+CRAWL = ("crawl", "template_candidates")
+
+
+def options(settings: dict[str, str] | None) -> list[str]:
+    """The settings of the tests, and others, for the command line."""
+    return [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
+
+
+def start_scrapy(
+    *arguments: str, settings: dict[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Start ``scrapy`` in a process that signals can be sent to; its log is a pipe."""
+    command = [sys.executable, "-m", "scrapy", *arguments, *options(settings)]
+    return subprocess.Popen(command, cwd=PROJECT, text=True, **{"stderr": subprocess.PIPE, **more})
+
+
+def wait_for_log(process: subprocess.Popen[str], words: str) -> None:
+    """Read the log until there is a line with these words, or to its end."""
+    assert process.stderr
+    for line in process.stderr:
+        if words in line:
+            break
+
+
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
     env = {**os.environ, "PYTHONWARNINGS": "default"}
     done = subprocess.run(
-        [*scrapy_command(env), *arguments, *options],
+        [*scrapy_command(env), *arguments, *options(settings)],
         cwd=PROJECT,
         env=env,
         capture_output=True,
@@ -103,6 +127,20 @@ def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = 
         check=False,
     )
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
+
+
+def crawl_list(
+    folder: Path, urls: Path | str, *more: str, settings: dict[str, str] | None = None
+) -> Crawl:
+    """Crawl a list; the feeds are out.jl and summary.jl."""
+    outputs = (f"-asummary={folder / 'summary.jl'}", f"-O{folder / 'out.jl'}")
+    given = (*CRAWL, f"-aurls={urls}", *outputs, *more)
+    return run_scrapy(*given, folder=folder, settings=settings)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a feed of JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def files_of_at_most(size: int) -> Callable[[], None]:
