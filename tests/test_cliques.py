@@ -162,3 +162,21 @@ def test_a_site_that_refuses_is_left_alone(
             site.failures[path] = end
     search, _ = run(site, "/", max_refusals=max_refusals)
     assert (search.reason, search.loads) == (reason, loads)
+
+
+def test_a_duplicate_lends_its_name() -> None:
+    # Nobody links to /a by its own name: /b and /c know it as /old, which redirects to it.
+    site = PlainSite(
+        {
+            "/": ["/a", "/b", "/c", "/old"],
+            "/a": ["/b", "/c"],
+            "/b": ["/old", "/c"],
+            "/c": ["/old", "/b"],
+        },
+        redirects={"/old": "/a"},
+    )
+    search, _ = run(site, "/", size=3)
+    assert search.complete
+    assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [
+        ("duplicate", f"duplicate-of {ROOT}/a")
+    ]

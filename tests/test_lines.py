@@ -91,6 +91,21 @@ def test_lines_are_those_of_the_definition(html: str) -> None:
     assert all(line.linked == 1 for line in lines if line.link)
 
 
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<a href=x>Home</a> | <a href=y>News</a>", ["Home", "News"]),
+        ("See <a href=x>Home</a>", ["See Home"]),
+        ("one<svg><p>t</p></svg>two", ["one", "two"]),  # what is hidden ends a line, too
+        ("one<svg><b>t</b></svg>two", ["one two"]),
+        ("one<!-- c --> two", ["one two"]),
+        ("<p>|</p><p>_</p>", ["_"]),
+    ],
+)
+def test_what_is_a_line(html: str, lines: list[str]) -> None:
+    assert [line.text for line in page_lines(read(html))] == lines
+
+
 @pytest.mark.parametrize("without", ["b", "p", "script", "template"])
 def test_what_is_left_out_of_a_part(without: str) -> None:
     page = read(f"<div>one <{without}>two</{without}> three</div><p>four</p><p>five</p>")

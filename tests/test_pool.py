@@ -59,6 +59,17 @@ def test_pools_of_two_parts_make_the_pool_of_the_whole(
     assert addresses(Pool([*ours, *theirs], most=most)) == expected(pages, most)
 
 
+def test_of_an_address_the_last_content_counts() -> None:
+    old, new, other = page("a", ("old", "")), page("a", ("new", "")), page("b", ("other", ""))
+    pool = Pool([old, other, new])
+    assert {each.html for each in pool} == {new.html, other.html}
+    low, high = sorted([page("a", ("x", "")), page("b", ("y", ""))], key=lambda each: each.place)
+    copy = PooledPage.of(high.url, low.html)
+    pool = Pool([low, high])
+    assert pool.add(copy)  # it is the other page now
+    assert pool.pages == (low,)
+
+
 def test_a_login_wall_leaves_room_for_what_tells_something() -> None:
     walls = [page(f"wall{number}", ("Log in", f"{number:08x}")) for number in range(500)]
     others = [page(f"page{number}", (f"About number {number}", "")) for number in range(20)]
