@@ -6,16 +6,17 @@ import os
 import sqlite3
 import subprocess
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]  # no types
 import pytest
 from backports import zstd
 
-from tests.support.crawls import Serve
-from tests.support.warc_files import HTML, http, packed, record, response
-from tplspider import SearchOptions, search_pages
+from tests.support.crawls import SITES, Serve
+from tests.support.warc_files import HTML, SiteRecords, http, packed, record, response
+from tplspider import FolderSite, SearchOptions, search_pages
+from tplspider.search.session import SearchLimits
 from tplspider.sources.archive import NAME, Archive, IndexFileError, open_archive
 from tplspider.sources.records import BROKEN, CUT, WRONG_LENGTH
 from tplspider.web.addresses import identity, place_of
@@ -403,3 +404,37 @@ def test_what_wget_has_written(tmp_path: Path, serve: Serve) -> None:
         found = search_pages(site, f"{server.url}/docs/guide/one.html").summary
     assert found is not None
     assert (found.complete, len(found.candidates)) == (True, 3)
+
+
+@pytest.mark.parametrize("strategy", ["paper", "guided"])
+def test_a_search_in_an_archive_is_that_in_the_folder(strategy: str, tmp_path: Path) -> None:
+    folder = FolderSite(SITES / "menu")
+    start = [folder.address(file) for file in folder.files()]
+    file = tmp_path / "1.warc.gz"
+    file.write_bytes(packed(SiteRecords(folder, [*start, f"{folder.url}/"])))
+    options, limits = SearchOptions(strategy=strategy), SearchLimits(for_template=True)
+    with open_archive([file]).open() as site:
+        for url in start:
+            expected = search_pages(folder, url, options, limits).summary
+            assert search_pages(site, url, options, limits).summary == expected
+
+
+MIXED: dict[str, Callable[[list[bytes]], bytes]] = {
+    "gzip": packed,
+    "plain": b"".join,
+    "zstd": lambda each: b"".join(map(zstd.compress, each)),
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("gzip", "plain"), ("plain", "zstd"), ("zstd", "gzip")]
+)
+def test_files_whose_records_are_packed_in_two_ways(
+    first: str, second: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.warc.gz"
+    file.write_bytes(MIXED[first]([A, B]) + MIXED[second]([C]) + MIXED[first]([D]))
+    archive = open_archive([file])
+    assert [each.faults for each in archive.files.values()] == [{}]
+    with archive.open() as site:
+        assert {each: told(site.load(url(each))) for each in "abcd"} == ALL

@@ -89,7 +89,7 @@ WRONG_USE = {
 }
 
 
-@pytest.mark.parametrize("given", with_quick(WRONG_USE, "text URL -n 0"))
+@pytest.mark.parametrize("given", with_quick(WRONG_USE, *[*WRONG_USE][4::6]))
 def test_wrong_use_is_one_line(serve: Serve, tmp_path: Path, given: str) -> None:
     """Nothing is requested, and no file is changed."""
     server = serve("menu")

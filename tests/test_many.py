@@ -5,6 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.crawls import (
     CRAWL,
     FixtureServer,
@@ -74,6 +76,7 @@ def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
         )
 
 
+@pytest.mark.quick
 def test_standard_input(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     text = "\n".join(key_pages(server)[:2])

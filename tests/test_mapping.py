@@ -162,3 +162,30 @@ def test_no_alignment_weighs_more(given_weights: tuple[list[dict[int, float]], i
     pairs = heaviest_alignment(weights, size)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     assert abs(sum(weights[i][j] for i, j in pairs) - heaviest(weights, size)) < 1e-9
+
+
+@pytest.mark.parametrize(("left", "right"), [(40, 40), (60, 40), (40, 60), (45, 40), (5, 40)])
+def test_things_that_are_all_alike_are_taken_side_by_side(left: int, right: int) -> None:
+    # With one thing more on either side the general way is taken: the pairs are the same.
+    pairs = common_subsequence(["li"] * left, ["li"] * right)
+    assert pairs == common_subsequence([*["li"] * left, "ours"], [*["li"] * right, "theirs"])
+    assert len(pairs) >= min(left, right) - 8
+
+
+@pytest.mark.parametrize("count", [30, 300])  # all pairs are compared; a common subsequence
+def test_entries_that_come_and_go(count: int) -> None:
+    random = Random(count)
+    entries = [f"<li><a href={i}.html>Entry {i}</a></li>" for i in range(count)]
+    gone = {*random.sample(range(count), count // 5)}
+    come = [entry for i, entry in enumerate(entries) if i not in gone]
+    for i in range(count // 5):
+        come.insert(random.randrange(len(come)), f"<li><a href=x{i}.html>New {i}</a></li>")
+    key, other = flat_pair(f"<ul>{''.join(entries)}</ul>", f"<ul>{''.join(come)}</ul>")
+    mapping = TreeMapping(key, other).mapped
+    links = [i for i, tag in enumerate(key.tags) if tag == "a"]
+    unmapped = {n for n, link in enumerate(links) if mapping[link] < 0}
+    assert gone <= unmapped
+    # Where all pairs are compared, two items that hold nothing alike outweigh a single one that
+    # is the same: as many elements map.
+    assert len(unmapped - gone) <= (count // 10 if count == 30 else 0)
+    assert all(key.own[link] == other.own[mapping[link]] for link in links if mapping[link] >= 0)

@@ -10,7 +10,6 @@ import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT, FixtureServer, Serve
-from tests.support.kinds import with_quick
 from tests.support.many_programs import Program, run_program
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tplspider.demo.server import Handler
@@ -44,7 +43,7 @@ def site(serve: Serve, *hanging: str) -> FixtureServer:
     return serve("menu", {**routes, **{f"/{name}": hang for name in hanging}})
 
 
-@pytest.mark.parametrize("reactor", with_quick([False, True], quick=True))
+@pytest.mark.parametrize("reactor", [False, pytest.param(True, marks=pytest.mark.quick)])
 def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
     """Each input has one, with all that its search gave, and what the program knew of it."""
     body = """

@@ -11,7 +11,7 @@ from tests import literal
 from tests.support.crawls import SITES, RunCrawl, Serve
 from tests.support.kinds import examples
 from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
-from tplspider import FolderSite, NoPage, SearchOptions, WebPage, search_pages
+from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
 from tplspider.search.session import (
     Event,
     LinkSettled,
@@ -108,3 +108,27 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     site = FolderSite(tmp_path / "none")
     with pytest.raises(NotADirectoryError, match="there is no such folder"):
         search_pages(site, f"{site.url}/")
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (NoPage("not-archived"), "not-archived"),
+        (WebPage("http://example.org/", b"x", 404), "http-404"),
+        (WebPage("http://example.org/", b"%PDF", headers={"content-type": "text/x"}), "not-html"),
+        (WebPage("http://example.org/", b""), "bad-response"),
+        (WebPage("http://example.org/", status=301, headers={"location": "/"}), "bad-response"),
+        (
+            WebPage("http://example.org/", status=301, headers={"location": "x:y"}),
+            "offsite-redirect",
+        ),
+    ],
+)
+def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) -> None:
+    site = MemorySite()
+    site.answers["http://example.org/"] = answer
+    session = search_pages(site, "http://example.org/")
+    assert session.phase == "over"
+    assert session.summary
+    assert (session.summary.reason, session.summary.key_outcome) == ("key_page_unusable", outcome)
+    assert session.candidates() == []

@@ -26,10 +26,10 @@ def longest_first(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.stem not in LONG, -counts[item.path], item.path))
 
 
-def with_quick(cases: Iterable[object], quick: object) -> list[object]:
-    """Cases of a test that is slow, one of them marked as quick."""
+def with_quick(cases: Iterable[object], *quick: object) -> list[object]:
+    """Cases of a test that is slow, some of them marked as quick."""
     return [
-        pytest.param(case, marks=pytest.mark.quick) if case == quick else case for case in cases
+        pytest.param(case, marks=pytest.mark.quick) if case in quick else case for case in cases
     ]
 
 
