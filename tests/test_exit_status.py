@@ -9,14 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.support.crawls import (
-    CRAWL,
-    RunCrawl,
-    Serve,
-    files_of_at_most,
-    run_scrapy,
-    start_scrapy,
-)
+from tests.support.crawls import CRAWL, RunCrawl, Serve, files_of_at_most, run_scrapy, start_scrapy
 from tests.support.kinds import with_quick
 from tests.support.template_site import pages_of, routes_of, save_site
 from tests.support.warc_files import records

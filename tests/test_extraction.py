@@ -12,14 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import (
-    CRAWL,
-    RunCrawl,
-    Serve,
-    run_scrapy,
-    start_scrapy,
-    wait_for_log,
-)
+from tests.support.crawls import CRAWL, RunCrawl, Serve, run_scrapy, start_scrapy, wait_for_log
 from tests.support.odd_extractors import NOT_A_FUNCTION, obey, workers_of
 from tests.support.template_site import pages_of, routes_of
 from tplspider.extraction import EXTRACTOR, Extraction, ExtractionError, extractor_name
@@ -123,7 +116,7 @@ def test_limits_from_now_on(tmp_path: Path) -> None:
             assert (await ask(made, "sleep 0", seconds=30)).content_text == "sleep 0"
             task = asyncio.create_task(ask(made, "sleep 600"))
             await asyncio.sleep(0)
-            await made.close()
+            await asyncio.wait_for(made.close(), 30)
             with pytest.raises(ExtractionError, match="timed out"):
                 await task
             with pytest.raises(ExtractionError, match="ended"):

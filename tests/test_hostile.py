@@ -71,11 +71,7 @@ def spread(few: list[Trap], many: list[Trap], space: int) -> Iterator[Trap]:
 
 
 TRAPS = [
-    *spread(
-        hostile_http.SIZES,
-        [*hostile_pages.TRAPS, *hostile_http.TRAPS],
-        space=12,
-    ),
+    *spread(hostile_http.SIZES, [*hostile_pages.TRAPS, *hostile_http.TRAPS], space=12),
     Trap("/denied.html", "robots", hostile_pages.page()),
     Trap("/moved-to-denied.html", "robots", hostile_pages.redirect("/denied.html")),
 ]

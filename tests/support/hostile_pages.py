@@ -159,7 +159,8 @@ FOLLOWED = [
         Trap(f"/crowd-{i}.html", "duplicate-of /target.html", redirect("/target.html"))
         for i in range(CROWD)
     ),
-    Trap("/refreshed.html", "page", refresh("/end.html", "5")),
+    Trap("/refreshed.html", "page", refresh("/end.html")),
+    Trap("/refreshed-5.html", "duplicate-of /end.html", refresh("/end.html", "5")),
     Trap("/cookie.html", "page", cookie),
 ]
 NOT_FOLLOWED = [
