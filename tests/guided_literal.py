@@ -193,7 +193,12 @@ def menu_signs(links: Sequence[Link], key_url: str) -> list[MenuSigns]:
 
 def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
     """How likely a place is that of a menu, for comparison."""
-    return (signs.entries >= 3, signs.own_entry, signs.menu_place - signs.text_place, signs.entries)
+    return (
+        signs.entries >= 3,
+        signs.own_entry,
+        signs.menu_place - signs.text_place,
+        signs.entries,
+    )
 
 
 def _blocks(page: FlatPage) -> list[int]:

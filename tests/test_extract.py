@@ -56,7 +56,10 @@ def test_the_frame_is_template_and_the_text_is_not() -> None:
     template = extract(*ARTICLES)
     assert template.key_url == KEY_URL
     assert template.candidates == [f"{SITE}other1.html", f"{SITE}other2.html"]
-    assert template.not_template == ["/html/body/div[2]/h1[1]", "/html/body/div[2]/p[1]"]
+    assert template.not_template == [
+        "/html/body/div[2]/h1[1]",
+        "/html/body/div[2]/p[1]",
+    ]
     assert template.content_html == (
         "<h1>About cranes</h1>\n<p>There is much to say about cranes.</p>"
     )

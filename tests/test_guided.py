@@ -146,7 +146,10 @@ PAGES = st.builds(
 
 @pytest.mark.slow
 @examples(300)
-@given(PAGES, st.sampled_from([URL, "http://example.org/d%20x/", "http://example.org/b.html?x=1"]))
+@given(
+    PAGES,
+    st.sampled_from([URL, "http://example.org/d%20x/", "http://example.org/b.html?x=1"]),
+)
 def test_the_signs_are_those_of_the_definition(html: str, url: str) -> None:
     links = get_links(parse_html(html), url, Site(identity(url)))
     assert menu_signs(links, url) == guided_literal.menu_signs(links, url)

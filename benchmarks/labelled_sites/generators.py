@@ -146,7 +146,8 @@ def pelican(plan: Plan, folder: Path) -> tuple[Path, str]:
         head = "".join(f"{name}: {value}\n" for name, value in meta.items() if value)
         where = "content" if page.section else "content/pages"
         text = markdown(
-            page, lambda target: target if target.startswith("/") else f"{{filename}}/{target}.md"
+            page,
+            lambda target: target if target.startswith("/") else f"{{filename}}/{target}.md",
         )
         write(folder / f"{where}/{page.source}.md", f"{head}\n{text}")
     items = [

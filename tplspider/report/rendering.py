@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tplspider.report.clean_page import FRAME_STYLE, clean_again, page_document
+from tplspider.report.clean_page import (
+    FRAME_STYLE,
+    clean_again,
+    page_document,
+)
 from tplspider.report.drawing import NEAR, draw, near_pages, nearest, shown_pages
 from tplspider.report.model import KEY, Report
 from tplspider.report.words import (

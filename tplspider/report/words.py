@@ -204,7 +204,10 @@ _ENDS = {
     _SHUTDOWN: "it was stopped from outside before its end",
 }
 # A smaller n would not help: whatever it could find is the answer already.
-_TRY = {MAX_LOADS: "Try a larger -a max_loads.", MAX_SECONDS: "Try a larger -a max_seconds."}
+_TRY = {
+    MAX_LOADS: "Try a larger -a max_loads.",
+    MAX_SECONDS: "Try a larger -a max_seconds.",
+}
 _NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
 _AGAIN = "Run the search again, and let it come to its end."
 _BOUNDED = "A step of the search gave up: there may be a larger answer."

@@ -17,7 +17,15 @@ from itertools import accumulate, compress, islice, repeat
 from typing import TYPE_CHECKING
 
 from tplspider.search.sort_links import sorted_groups
-from tplspider.web.html import LAYOUT, Element, Link, Targets, is_stray, kept_nodes, main_body
+from tplspider.web.html import (
+    LAYOUT,
+    Element,
+    Link,
+    Targets,
+    is_stray,
+    kept_nodes,
+    main_body,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -296,7 +304,12 @@ def _best_places(places: LinkPlaces, blocks: list[int], kinds: list[int]) -> lis
 
 def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
     """How likely a place is that of a menu, for comparison."""
-    return (signs.entries >= 3, signs.own_entry, signs.menu_place - signs.text_place, signs.entries)
+    return (
+        signs.entries >= 3,
+        signs.own_entry,
+        signs.menu_place - signs.text_place,
+        signs.entries,
+    )
 
 
 def _named(body: Body) -> dict[int, int]:

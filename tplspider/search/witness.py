@@ -254,7 +254,9 @@ WITNESS = 0  # in the place of a rank, which a witness does not have
 
 
 def find_witness(
-    search: SubdigraphSearch, links: Sequence[Link], is_absent: Callable[[str], bool] | None = None
+    search: SubdigraphSearch,
+    links: Sequence[Link],
+    is_absent: Callable[[str], bool] | None = None,
 ) -> Visit | None:
     """The page to load when a search ends: none if an explored page is of the key page's kind.
 

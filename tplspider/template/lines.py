@@ -50,7 +50,10 @@ def text_lines(element: Element) -> list[str]:
 
 
 def lines_of_parts(  # noqa: PLR0912, PLR0915 - one walk, of a page that may be large
-    nodes: NodeTexts, parts: Iterable[int], loose: Iterable[int] = (), without: Iterable[int] = ()
+    nodes: NodeTexts,
+    parts: Iterable[int],
+    loose: Iterable[int] = (),
+    without: Iterable[int] = (),
 ) -> list[str]:
     """The text of some of the nodes: whole elements, and the words directly in *loose* ones.
 

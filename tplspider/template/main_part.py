@@ -283,7 +283,11 @@ class MainPart:
 
 
 def find_main_part(
-    page: FlatPage, page_lines: list[Line], template: list[bool], loose: list[int], data: list[int]
+    page: FlatPage,
+    page_lines: list[Line],
+    template: list[bool],
+    loose: list[int],
+    data: list[int],
 ) -> MainPart:
     """The main part, given what is template and which parts are *data* with a common label."""
     words_of_own = {*loose}

@@ -185,7 +185,10 @@ class Resolver:
     """
 
     def __init__(
-        self, base: str, encoding: str = "utf-8", may_hold: Callable[[str], bool] | None = None
+        self,
+        base: str,
+        encoding: str = "utf-8",
+        may_hold: Callable[[str], bool] | None = None,
     ) -> None:
         base = base.partition("#")[0]
         with suppress(ValueError):  # the address of a page in memory may be anything

@@ -242,7 +242,12 @@ class Page:
 
 
 def read_page(
-    root: Element, url: str, site: Site, encoding: str = "utf-8", *, for_template: bool = False
+    root: Element,
+    url: str,
+    site: Site,
+    encoding: str = "utf-8",
+    *,
+    for_template: bool = False,
 ) -> Page:
     """The page with this tree, loaded from *url*, as the search needs it.
 

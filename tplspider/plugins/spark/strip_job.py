@@ -21,7 +21,14 @@ import pyarrow as pa
 
 from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
 from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
-from tplspider.plugins.spark.jobs import ROWS_DDL, Output, batches_of, job_parser, start, tell
+from tplspider.plugins.spark.jobs import (
+    ROWS_DDL,
+    Output,
+    batches_of,
+    job_parser,
+    start,
+    tell,
+)
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
