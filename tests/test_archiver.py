@@ -95,7 +95,7 @@ def test_every_page_of_the_fixture_sites(tmp_path: Path, serve: Serve) -> None:
         folder=tmp_path,
         settings={"RETRY_TIMES": "1"},
     )
-    assert done.code == 1  # of the one line that is out of form
+    assert done.code == 1  # of the malformed line
     again = search_again(here, archive, listed, f"--texts={here / 'texts.jl'}")
     assert again.code == 1
     for name in ("summary.jl", "out.jl", "texts.jl"):

@@ -63,7 +63,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_the_index_names_every_page() -> None:
     named = set(re.findall(r"\]\(([^)]+\.md)\)", TEXTS["docs/README.md"]))
-    pages = {page.name for page in PAGES if page.parent.name == "docs"} - {"README.md"}
+    pages = {page.name for page in PAGES if page.parent == PROJECT / "docs"} - {"README.md"}
     assert named == pages | {"../README.md"}
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.plugins.ui.button import bookmarklet, write_extension
-from tplspider.plugins.ui.server import PORT
+from tplspider.plugins.ui.server import PORT, bookmarklet, write_extension
 
 FOLDER = PROJECT / "tplspider" / "plugins" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())

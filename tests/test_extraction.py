@@ -119,7 +119,7 @@ def test_limits_from_now_on(tmp_path: Path) -> None:
             await asyncio.wait_for(made.close(), 30)
             with pytest.raises(ExtractionError, match="timed out"):
                 await task
-            with pytest.raises(ExtractionError, match="ended"):
+            with pytest.raises(ExtractionError, match="stopped"):
                 await ask(made, "sleep 0")
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""TPLSPIDER_FIELDS in anybody's spider: every item comes out once, with its text, at every end."""
+"""TPLSPIDER_FIELDS in other spiders: every item comes out once, with its text, at every end."""
 
 import csv
 import os

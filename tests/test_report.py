@@ -20,9 +20,8 @@ from tplspider.report.clean_page import clean_page
 from tplspider.report.drawing import draw, shown_pages
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
-from tplspider.report.summaries import read_rows
 from tplspider.report.words import REASONS, answer_words
-from tplspider.report.writer import INDEX, ROWS, ReportFolder, ReportWriter, write_report
+from tplspider.report.writer import INDEX, ROWS, ReportFolder, check_place, read_rows, write_report
 from tplspider.search.answer import NO_EVIDENCE
 from tplspider.web.html import parse_html, visible_text
 
@@ -347,9 +346,9 @@ def test_where_reports_cannot_be_written(tmp_path: Path) -> None:
         ("theirs", False),
     ):
         with pytest.raises(ValueError, match=r"file|folder"):
-            ReportWriter.check(given, tmp_path / given, many=many)
+            check_place(given, tmp_path / given, many=many)
     for given in ("new/report.HTM", "reports", "2024.01", "example.org/", "v1.2"):
-        ReportWriter.check(given, tmp_path / given, many=not given.endswith("HTM"))
+        check_place(given, tmp_path / given, many=not given.endswith("HTM"))
     assert len([*tmp_path.iterdir()]) == 3
     with pytest.raises(OSError, match=r"folder\.html"):
         write_report(tmp_path / "folder.html", SMALL)

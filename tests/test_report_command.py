@@ -9,7 +9,7 @@ import pytest
 from tests.support.crawls import run_scrapy
 from tests.support.summaries import row, summary, template, unusable
 from tests.test_outputs import snapshot
-from tplspider.report.summaries import report_feeds
+from tplspider.report.writer import report_feeds
 from tplspider.web.html import parse_html, visible_text
 
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1])], [1, 2])

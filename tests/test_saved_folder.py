@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.template_site import save, save_site, saved_files, texts
-from tplspider.sources.file_addresses import FileAddresses, mirrored_address
-from tplspider.sources.saved_folder import LINK, SPECIAL, SavedFolder
+from tplspider.sources.saved_folder import (
+    LINK,
+    SPECIAL,
+    FileAddresses,
+    SavedFolder,
+    mirrored_address,
+)
 from tplspider.web.page import NoPage, WebPage
 
 MIRRORED = (

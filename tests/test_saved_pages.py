@@ -47,14 +47,18 @@ def test_pages_replace_those_of_the_last_run(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_has_left_is_ours(tmp_path: Path) -> None:
-    """Pages without their names, and a manifest that lists more pages than there are."""
+    """A manifest that lists more pages than there are, or is still empty."""
     save_pages(tmp_path, kept_pages("old", 3))
     (tmp_path / "2.html").unlink()
-    (tmp_path / ".tplspider-1.html").write_text("half of a pa")
     check_folder(tmp_path)
     save_pages(tmp_path, kept_pages("new", 1))
     assert saved_in(tmp_path) == [page.body for page in kept_pages("new", 1)]
     assert len([*tmp_path.iterdir()]) == 3
+    for name in ("key.html", "1.html"):
+        (tmp_path / name).unlink()
+    (tmp_path / "manifest.json").write_text("")
+    save_pages(tmp_path, kept_pages("new", 1))
+    assert saved_in(tmp_path) == [page.body for page in kept_pages("new", 1)]
 
 
 @pytest.mark.parametrize("case", ["7.html", "link", "no manifest", "path"])

@@ -1,4 +1,4 @@
-"""Searches inside a program of somebody else's: ``async for answer in tplspider.search_many()``."""
+"""Searches inside another program: ``async for answer in tplspider.search_many()``."""
 
 import subprocess
 import sys

@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,25 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         texts = [found.main_text for found in names["clean"](site(20))]
         assert texts == [sentence(number) for number in range(20)]
     assert (tmp_path / "pools" / "pools.sqlite").is_file()
+
+
+def test_a_page_that_would_take_minutes_to_read(caplog: pytest.LogCaptureFixture) -> None:
+    attributes = " ".join(f"a{number}=1" for number in range(40_000))
+    pages = site(20)
+    pages[3] = ("http://a.org/costly", f"<html><body {attributes}><p>Words")
+    found = strip(pages)
+    assert [each.token for each in found] == list(range(20))
+    costly = found[3].template
+    assert (costly.key_url, costly.main_text, costly.evidence) == ("http://a.org/costly", "", 0)
+    assert {each.template.evidence for each in found if each.token != 3} == {3}
+    assert "http://a.org/costly cannot be read" in caplog.text
+
+
+def test_a_user_and_a_password_are_taken_off() -> None:
+    pages = [(url.replace("http://", "http://me:secret@"), html) for url, html in site(6)]
+    found = strip(pages)
+    assert found[5].template.evidence == 3
+    assert "secret" not in repr([asdict(each.template) for each in found])
 
 
 # Which pages wait for the pool of their site, and in what order they are given out.

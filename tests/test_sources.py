@@ -1,4 +1,4 @@
-"""Searches without a crawl: among pages in memory, in a folder, or loaded by somebody else."""
+"""Searches without a crawl: among pages in memory, in a folder, or loaded by a caller."""
 
 from pathlib import Path
 from typing import Any

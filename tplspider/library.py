@@ -36,7 +36,7 @@ def search_many(
 ) -> ManySearches:
     """Search from many key pages, and yield the answer to each as its search ends.
 
-    *inputs* are addresses, or mappings with a ``url``; there may be no end to them. *settings*
+    *inputs* are addresses, or mappings with a ``url``; they may be endless. *settings*
     override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
     their own. Raises ValueError if settings or arguments are wrong; a wrong input is answered.
     """
@@ -108,7 +108,7 @@ class _Crawl:
                 _ = each.cancelled() or each.exception()  # seen
 
     async def _take_inputs(self) -> None:
-        """Give the spider lines to search from, as there is use for them."""
+        """Give the spider lines to search from, as it needs them."""
         try:
             number = 0
             async for given in _each(self._inputs):

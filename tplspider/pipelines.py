@@ -1,4 +1,4 @@
-"""Pipelines: what leaves the spider can be written to any feed, and holds together."""
+"""Pipelines: items can be written to any feed, and do not contradict each other."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class CleanTextPipeline:
 
 
 class ValidationPipeline:
-    """Lets nothing out that contradicts the definition of a complete subdigraph.
+    """Drops what contradicts the definition of a complete subdigraph.
 
     It comes before the pipelines of a project, which may drop or delay items as they like.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        # The pages let out of each search, and their ranks, until its summary comes.
+        # The pages of each search that passed, and their ranks, until its summary comes.
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
         # The explored pages and witnesses of searches that are over, as long.
         self._seen: dict[str, set[str]] = {}
@@ -81,7 +81,7 @@ class ValidationPipeline:
             message = f"{type(item).__name__} of {item.key_url}: {fault}"
             if not isinstance(item, CandidateSearch):
                 raise DropItem(message, log_level="ERROR")
-            logger.error(message)  # a summary comes out whatever happened
+            logger.error(message)  # a summary always passes
         return item
 
 

@@ -141,7 +141,7 @@ class Progress:
 
 
 class PageProgress(Progress):
-    """Extension for a spider that goes through files: its lines are for a person, not a log."""
+    """Extension for a spider that goes through files: its lines are printed, not logged."""
 
     unit, done_word = " files", "done"
     _spider: TemplateStripSpider  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Sites with a template, and a project of somebody else's that crawls them."""
+"""Sites with a template, and a third-party project that crawls them."""
 
 import json
 import os

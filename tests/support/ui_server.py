@@ -1,4 +1,4 @@
-"""``scrapy ui`` in a process of its own, and requests to it as anybody may send them."""
+"""``scrapy ui`` in a process of its own, and requests to it as any program may send them."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""``scrapy crawl`` in this project: arguments are checked first, and exit statuses are told apart.
+"""``scrapy crawl`` in this project: arguments are checked first, exit statuses say how it ended.
 
 | status | meaning |
 |---|---|
@@ -99,13 +99,13 @@ def exit_status(crawler: Crawler) -> int:
             logger.error("Interrupted before the crawl started")
         return LOST
     if not counts.is_finished and not counts.lost:
-        logger.warning("Ended early: not all is done")
+        logger.warning("Ended early: not all key pages were answered")
     names = [n for n in crawler.stats.get_stats() if n.startswith("feedexport/failed_count")]
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier
     if not counts.answered and before:
         wrong = f", {before[BAD_INPUT]} as {BAD_INPUT}" if before[BAD_INPUT] else ""
-        logger.info("All lines were answered before%s", wrong)
+        logger.info("All lines were answered in earlier runs%s", wrong)
     if lost or not counts.is_finished or BAD_INPUT in {*counts.unusable, *before}:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")

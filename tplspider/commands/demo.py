@@ -27,7 +27,7 @@ class Command(ScrapyCommand):
         return "[options]"
 
     def short_desc(self) -> str:
-        return "Find the template candidates of a small bundled website (no internet needed)"
+        return "Try it on a small website that comes with tplspider (no internet needed)"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -60,7 +60,7 @@ class Command(ScrapyCommand):
         assert self.settings is not None
         guard_log()
         if args:
-            refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
+            refuse("demo", f"unexpected argument {' '.join(args)!r}", self.settings)
         answers: list[SearchAnswer] = []
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "report": opts.report}
@@ -76,7 +76,7 @@ class Command(ScrapyCommand):
         self.exitcode = exit_status(crawler)
         for answer in answers:
             lines = [*_links(answer, server.url), *_text(answer)]
-            lines += [f"A report to look at: {Path(opts.report).absolute()}", ""]
+            lines += [f"Report: {Path(opts.report).absolute()}", ""]
             lines += _advice(knows_spider=self._knows_spider)
             if not print_text("\n".join(lines)):
                 self.exitcode = LOST
@@ -125,7 +125,7 @@ def _text(answer: SearchAnswer) -> Iterator[str]:
 
 def _advice(*, knows_spider: bool) -> Iterator[str]:
     page = "https://example.org/some/page"
-    yield "Try it on a site of your own:"
+    yield "Try it on another site:"
     if knows_spider:
         yield f"  scrapy crawl template_candidates -a url={page} -O out.json"
     yield f"  scrapy text {page}"

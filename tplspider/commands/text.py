@@ -29,19 +29,19 @@ class Command(BaseRunSpiderCommand):
         return "[options] <url> [<url> ...] | -i FILE"
 
     def short_desc(self) -> str:
-        return "Print the text of a page without its template, or of many"
+        return "Print the text of pages without their template"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", help="how many pages to look for (default 3)")
+        parser.add_argument("-n", metavar="N", help="how many pages to find (default 3)")
         parser.add_argument(
             "-i", dest="urls", metavar="FILE", help="a list of pages (- for standard input)"
         )
         parser.add_argument(
-            "--report", metavar="FILE", help="write a report to look at; of many pages, to a folder"
+            "--report", metavar="FILE", help="write an HTML report; for several pages, a folder"
         )
         parser.add_argument(
-            "--pool", metavar="DIR", help="compare with saved pools; search only without one"
+            "--pool", metavar="DIR", help="compare with a saved pool; search only without one"
         )
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
@@ -56,7 +56,7 @@ class Command(BaseRunSpiderCommand):
         feeds = self.settings.getdict("FEEDS")
         if not feeds and not is_one:
             feeds = {"stdout:": {"format": "jl"}}
-        # Here -o and -O are for what the command is about.
+        # -o and -O are for the texts.
         item = "PageTemplate" if is_one else "TextRow"
         for options in feeds.values():
             options.setdefault("item_classes", [f"tplspider.items.{item}"])
@@ -75,7 +75,7 @@ class Command(BaseRunSpiderCommand):
         assert self.settings is not None
         guard_log()
         if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
-            # What it means that a page failed is told in a line; Scrapy has a traceback for it.
+            # A page that failed is reported in a line; Scrapy would print a traceback.
             logging.getLogger("scrapy").setLevel(logging.CRITICAL)
         if why := _why_not(args, opts):
             refuse("text", why, self.settings)
@@ -144,7 +144,7 @@ def _explain(answer: SearchAnswer) -> None:
         if summary.hint:
             print(printable(f"{summary.key_url}: {summary.hint}"), file=sys.stderr)
         return
-    why = answer.fault or "the extractor gave none"
+    why = answer.fault or "the extractor returned none"
     if summary.key_outcome == NOT_LOADED:
         why = f"the page was not loaded before the end ({summary.reason})"
     elif summary.key_outcome != "ok":

@@ -8,7 +8,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from importlib import import_module
 from itertools import chain
@@ -20,10 +20,12 @@ from lxml import etree
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
+from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
 from tplspider.template.lines import (
     FoundLines,
     Line,
     line_names,
+    line_parts,
     lines_of_elements,
     lines_of_parts,
     page_lines,
@@ -222,12 +224,14 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
+    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`).
     """
 
     key: FlatPage
     template: list[bool]
     loose: list[int]
     data: list[int] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # of the key page
     pages: list[str] = field(default_factory=list)  # addresses of those with evidence
     titles: list[str] = field(default_factory=list)  # of the same
@@ -255,7 +259,8 @@ def compare_pages(
 
     The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
     """
-    lines = page_lines(flat)
+    runs = line_parts(flat)
+    lines = page_lines(flat, runs)
     inside = SubtreeBags(flat)
     mappings: list[list[int]] = []
     others: list[Companion] = []
@@ -309,8 +314,10 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
+    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
+    labels += marked_texts(flat)
     titles = [other.title for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, lines, urls, titles)
+    return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)
 
 
 # What comes of comparing a key page: its texts and its HTML, without the template.
@@ -333,7 +340,9 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        found.content_text = "\n".join(lines_of_elements(flat, outermost, loose))
+        found.content_text = "\n".join(
+            lines_of_elements(without_labels(flat, comparison.labels), outermost, loose)
+        )
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
     if not wanted.isdisjoint({"main_text", "main_html"}):
@@ -342,7 +351,7 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
         if "main_text" in wanted:
             found.main_text = (
                 found.content_text
-                if is_all and "content_text" in wanted
+                if is_all and "content_text" in wanted and not comparison.labels
                 else "\n".join(main.lines())
             )
         # The last things: they change the tree.
@@ -353,6 +362,15 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "template_html" in wanted:
         found.template_html = without_parts(flat, outermost, loose)
     return found
+
+
+def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
+    """The page with these texts left out."""
+    texts, tails = page.written.written_texts[:], page.written.written_tails[:]
+    for node in labels:
+        (texts if node >= 0 else tails)[max(node, ~node)] = ""
+    written = replace(page.written, written_texts=texts, written_tails=tails)
+    return replace(page, written=written)
 
 
 def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTemplate:
@@ -409,6 +427,7 @@ class Companion:
     page: FlatPage  # without its tree
     inside: SubtreeBags  # of the page
     lines: FoundLines
+    placed: PlacedTexts
     title: str
 
 
@@ -491,7 +510,9 @@ class Companions:
             bare = flat.without_tree()
             # Pages of a site have the same few names, a fifth of all that is kept of them.
             bare.names = [self._names.setdefault(name, name) for name in flat.names]
-            found = Companion(bare, SubtreeBags(bare), line_names(flat), title_of(flat))
+            found = Companion(
+                bare, SubtreeBags(bare), line_names(flat), placed_texts(flat), title_of(flat)
+            )
             self._made += 1
             self._kept[name] = found
         self._kept.move_to_end(name)

@@ -154,7 +154,7 @@ class Searches:
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
         """Begin searches. Raises TooManyError or StoreError, and none is begun."""
         if len(self.open) + len(wanted) > MOST:
-            raise TooManyError(f"{len(self.open)} searches are open, and {MOST} is the most")
+            raise TooManyError(f"{len(self.open)} searches are open, the limit is {MOST}")
         runs = [
             Run(token_hex(8), without_credentials(w["url"]), w["n"], w["strategy"], time.time())
             for w in wanted
