@@ -1,7 +1,5 @@
 """A website in memory, and a search over it whose answers come back in any order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
