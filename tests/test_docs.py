@@ -1,12 +1,11 @@
 """What the README and docs/ say is so: links, commands and their output, names, tables."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
@@ -36,9 +34,6 @@ from tplspider.search.cliques import (
     POOL,
     REFUSED,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(PROJECT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -103,8 +98,7 @@ def test_all_recipes_are_run() -> None:
 
 @pytest.mark.crawl
 @pytest.mark.parametrize(
-    ("commands", "output"),
-    [pytest.param(*recipe, id=name) for name, *recipe in RECIPES],
+    ("commands", "output"), [pytest.param(*recipe, id=name) for name, *recipe in RECIPES]
 )
 def test_recipes_print_what_they_say(
     commands: str, output: str, demo_site: str, tmp_path: Path

@@ -19,7 +19,7 @@ from lxml import etree
 
 from benchmarks.extraction import manual
 from tests.support.crawls import PROJECT
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.large_pages import SHAPES
 from tests.support.pages import select
 from tests.support.template_pages import (

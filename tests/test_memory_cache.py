@@ -1,23 +1,16 @@
 """Pages in memory that searches share: a real crawl, and its limits."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import pytest
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
 
+from tests.support.crawls import Serve
 from tests.support.stub_crawls import stub_crawl
 from tplspider import storages
 from tplspider.storages import MOST_BYTES, MemoryCacheStorage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
-
-    from tests.support.crawls import FixtureServer
 
 PAGE = "http://a.example/"
 CACHE = {
@@ -27,7 +20,7 @@ CACHE = {
 SPIDER: Any = None
 
 
-def test_searches_share_pages_but_not_failures(serve: Callable[..., FixtureServer]) -> None:
+def test_searches_share_pages_but_not_failures(serve: Serve) -> None:
     server = serve(
         "menu",
         {

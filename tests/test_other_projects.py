@@ -1,47 +1,31 @@
 """The installed package, in projects of others and where there is none: a guest."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
-import tarfile
 import time
 import venv
 import zipfile
-from importlib.metadata import distribution
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.browser_profile import CHROMIUM, needs_chromium
-from tests.support.crawls import SITES
-from tests.support.internet_crawls import at, html, redirect
-from tests.support.other_project import Project, build, make_project, readme_lines
-from tests.support.resolvers import DNS_RESOLVER
-from tests.support.saved_folders import own_text, save_site
-from tests.support.scrapyd_server import git
-from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.support.browsers import CHROMIUM, needs_chromium
+from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
+from tests.support.internet import at, html, redirect
+from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
+from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from importlib.metadata import Distribution
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-INTERNET = {
-    DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet",
-    "HTTPPROXY_ENABLED": "False",
-}
+INTERNET = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
@@ -228,12 +212,7 @@ def seen(done: Crawl) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        "crawl other -a urls=data:, -O out.json",
-        "crawl nobody",
-        "crawl failing",
-    ],
+    "arguments", ["crawl other -a urls=data:, -O out.json", "crawl nobody", "crawl failing"]
 )
 def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, arguments: str) -> None:
     """Same output, down to the tracebacks, same options, same exit status; nothing is imported."""
@@ -374,20 +353,6 @@ def test_beside_poet_playwright_and_spidermon(project: Project, serve: Serve) ->
 
 
 # The wheel.
-
-
-@pytest.mark.deploy
-def test_the_source_distribution_holds_the_project(made: Path, tmp_path: Path) -> None:
-    """Its wheel is the one that was made of the clone: nothing that it needs is missing."""
-    again = build(made / "clone", tmp_path / "dist")  # by way of the source distribution
-    (wheel,) = (made / "dist").iterdir()
-    one, other = (zipfile.ZipFile(path) for path in (wheel, again))
-    assert {*one.namelist()} == {*other.namelist()}
-    (source,) = (tmp_path / "dist").glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = {*git(made / "clone", "ls-files").splitlines()} - {".gitignore", ".ci/run"}
-    assert tracked <= names
 
 
 SEARCH = """

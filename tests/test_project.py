@@ -1,19 +1,14 @@
 """The project as a newcomer meets it: the demo, the commands, the spider as a class."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:

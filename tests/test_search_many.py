@@ -1,28 +1,20 @@
 """Searches inside another program: ``async for answer in tplspider.search_many()``."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT
-from tests.support.kinds import with_quick
+from tests.support.crawls import PROJECT, FixtureServer, Serve
 from tests.support.many_programs import Program, run_program
 from tests.support.template_site import CONTENT, pages_of, routes_of
+from tplspider.demo.server import Handler
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
-    Run = Callable[..., Program]
+Run = Callable[..., Program]
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it reads /proc")
 
@@ -51,7 +43,7 @@ def site(serve: Serve, *hanging: str) -> FixtureServer:
     return serve("menu", {**routes, **{f"/{name}": hang for name in hanging}})
 
 
-@pytest.mark.parametrize("reactor", with_quick([False, True], quick=True))
+@pytest.mark.parametrize("reactor", [False, pytest.param(True, marks=pytest.mark.quick)])
 def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
     """Each input has one, with all that its search gave, and what the program knew of it."""
     body = """
@@ -122,7 +114,7 @@ def test_the_text_of_one_page(run: Run, serve: Serve) -> None:
     options = {"allow_private": True, "settings": {**SETTINGS, "LOG_LEVEL": "ERROR"}}
     found = tplspider.get_text(given + "/a", **options)
     show([found.url, found.main_text, found.markdown, found.evidence, found.hint])
-    show([len(found.candidates), found.loads])
+    show([len(found.evidence_pages), found.loads])
     assert found == await tplspider.fetch_text(given + "/a", **options)
     with ThreadPoolExecutor(4) as pool:
         texts = pool.map(lambda name: tplspider.get_text(given + name, **options), ["/a", "/b"])
@@ -213,21 +205,6 @@ def test_who_leaves_leaves_nothing_behind(run: Run, serve: Serve, way: str) -> N
     assert left == {"tasks": [], "workers": [], "connections": 0, "files": []}
 
 
-@on_linux
-def test_a_program_that_ends(run: Run, serve: Serve, tmp_path: Path) -> None:
-    """There is no time left to leave in good order."""
-    body = """
-    inputs = [given + "/", given + "/hanging"]
-    async for answer in tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEXTS": True}):
-        show(workers())
-        break
-    """
-    (pids,) = run(body, site(serve, "hanging").url).printed
-    assert pids
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
     """Of inputs without an end, no more is taken than there is use for."""
     body = """
@@ -300,19 +277,6 @@ def test_private_addresses(run: Run, serve: Serve) -> None:
     server = site(serve)
     assert run(body, server.url).printed == ["private-address"] * 2
     assert server.log == []
-
-
-def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
-    body = """
-    settings = {**SETTINGS, "CLOSESPIDER_ITEMCOUNT": 1, "TPLSPIDER_SEARCHES": 1}
-    try:
-        async for answer in tplspider.search_many([given + f"/?{n}" for n in range(9)], settings):
-            show(answer.summary.key_outcome)
-    except RuntimeError as error:
-        show(str(error))
-    """
-    *_, last = run(body, site(serve, "hanging").url).printed
-    assert last == "ended before all inputs were answered (closespider_itemcount)"
 
 
 @pytest.mark.crawl

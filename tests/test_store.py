@@ -1,11 +1,9 @@
 """Pools that are kept in a folder: merged, shared by processes, damaged, killed."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +12,6 @@ from hypothesis import strategies as st
 from tests.support.crawls import PROJECT
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.store import KEPT, PoolFolder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITE = "a.org"
 

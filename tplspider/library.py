@@ -19,7 +19,7 @@ from twisted.python.threadable import isInIOThread
 from tplspider import signals
 from tplspider.arguments import OPTIONS, Config
 from tplspider.keylist import KeyLine
-from tplspider.search.session import STRATEGY_FOR_TEXTS
+from tplspider.search.kinds import KINDS
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.template.markdown import base_address, to_markdown
 
@@ -42,8 +42,9 @@ class PageText:
     main_text: str
     main_html: str
     base_url: str  # of the addresses in main_html
-    candidates: list[str]
     evidence: int  # pages that it was compared with
+    evidence_pages: list[str]
+    candidates: list[str]  # none with the strategy kinds
     loads: int
     hint: str  # what may be wrong, '' if nothing is
 
@@ -65,7 +66,7 @@ def get_text(
     url: str,
     *,
     n: int = 3,
-    strategy: str = STRATEGY_FOR_TEXTS,
+    strategy: str = KINDS,
     allow_private: bool = False,
     settings: Mapping[str, Any] | None = None,
     **arguments: object,
@@ -89,7 +90,7 @@ async def fetch_text(
     url: str,
     *,
     n: int = 3,
-    strategy: str = STRATEGY_FOR_TEXTS,
+    strategy: str = KINDS,
     allow_private: bool = False,
     settings: Mapping[str, Any] | None = None,
     **arguments: object,
@@ -114,8 +115,9 @@ async def fetch_text(
         text.main_text,
         text.main_html,
         base_address(text.template_html, end.key_url),
-        end.candidates,
         text.evidence,
+        text.candidates,
+        end.candidates,
         end.loads + end.witness_loads,
         end.hint,
     )

@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem
 from tplspider import signals
 from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.cliques import POOL
+from tplspider.search.kinds import KINDS
 from tplspider.tracker import count_lost
 from tplspider.web.addresses import identity
 from tplspider.web.page import BAD_INPUT
@@ -97,14 +98,14 @@ def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
 
 
 def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> str:
-    if len(item.candidates) != item.cs_size:
+    if len(item.candidates) != (0 if item.method == KINDS else item.cs_size):
         return f"{len(item.candidates)} candidates, but cs_size {item.cs_size}"
     if item.key_outcome == BAD_INPUT:
         return "" if not item.loads else f"{item.loads} loads without a search"
     if seats is not None and {identity(url) for url in item.candidates} != seats.keys():
         return "its candidates are not those that were given"
-    if (item.similarity is None) != (not item.candidates):
-        return f"similarity={item.similarity} with {len(item.candidates)} candidates"
+    if (item.similarity is None) != (not item.cs_size):
+        return f"similarity={item.similarity} with {item.cs_size} pages"
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 

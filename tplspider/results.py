@@ -14,7 +14,7 @@ from tplspider import signals
 from tplspider.hooks import process_item
 from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandidate, TextRow
 from tplspider.search.answer import NO_EVIDENCE, joined
-from tplspider.search.cliques import MAX_SECONDS
+from tplspider.search.cliques import MAX_SECONDS, POOL
 from tplspider.texts import table_columns, text_row
 from tplspider.tracker import count_lost
 
@@ -82,7 +82,7 @@ class Results:
                 session.summary,
                 hint=joined(session.summary.hint, NO_EVIDENCE if alone else ""),
                 shared=search.shared,
-                method=text.method if text else session.summary.method,
+                method=POOL if text and text.method == POOL else session.summary.method,
             )
             row = text_row(summary, text, spider.table_text) if spider.table_text else {}
             items: list[Any] = [*session.candidates(), *([text] if text else ())]

@@ -209,7 +209,8 @@ def pooled(stored: StoredPage) -> PooledPage | None:
 def table_columns(own: Iterable[str], text: str) -> list[str]:
     """The columns of a table of texts: the user's, then ours, none of them twice."""
     columns = list(own)
-    for name in ("final_url", "outcome", "hint", "title", text, "evidence", "loads", "candidates"):
+    names = f"final_url outcome hint title {text} evidence evidence_pages loads candidates"
+    for name in names.split():
         while name in columns:
             name = f"found_{name}"  # noqa: PLW2901 - until it is free
         columns.append(name)
@@ -228,6 +229,7 @@ def text_row(summary: CandidateSearch, text: PageTemplate | None, name: str) -> 
         "title": text.title if text else summary.key_title,
         name: getattr(text, name) if text else "",
         "evidence": text.evidence if text else 0,
+        "evidence_pages": text.candidates if text else [],
         "loads": summary.loads + summary.witness_loads,
         "candidates": summary.candidates,
     }

@@ -3,8 +3,6 @@
 ``python -m tests.support.reference_tables`` writes them; test_docs.py fails where they differ.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any

@@ -114,9 +114,8 @@ def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
 
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
-    from tplspider.search.session import STRATEGY_FOR_TEXTS
-
-    arguments: dict[str, Any] = {"strategy": STRATEGY_FOR_TEXTS, **opts.spargs}
+    # The text is wanted, and no candidates: kinds needs the fewest loads for it.
+    arguments: dict[str, Any] = {"strategy": "kinds", **opts.spargs}
     if opts.urls:
         arguments["urls"] = opts.urls
     elif _is_one(args, opts):

@@ -19,6 +19,7 @@ from tplspider.search.cliques import (
     MAX_SECONDS,
     POOL,
 )
+from tplspider.search.kinds import KINDS
 from tplspider.web.page import (
     BAD_INPUT,
     BAD_RESPONSE,
@@ -206,6 +207,7 @@ _TRY = {
     MAX_LOADS: "Try a larger -a max_loads.",
     MAX_SECONDS: "Try a larger -a max_seconds.",
 }
+_TRY_GUIDED = "Try -a strategy=guided, which takes more loads."
 _NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
 _AGAIN = "Run the search again, and let it finish."
 _BOUNDED = "A step of the search gave up: there may be a larger answer."
@@ -274,10 +276,11 @@ def _found(summary: CandidateSearch) -> str:
         return f"The pages{of} that are most like it are in a saved pool: no search was needed."
     asked = f"Asked for {counted(summary.requested_size, 'page')}"
     asked += f" of {site}" if site else ""
-    together = " that all link to each other" if summary.requested_size > 1 else ""
+    by_links = summary.requested_size > 1 and summary.method != KINDS
+    together = " that all link to each other" if by_links else ""
     tried = f"{len(summary.explored)} of {counted(summary.links, 'link')}"
     text = f"{asked}{together}; {tried} on the key page {'was' if summary.links == 1 else 'were'}"
-    return f"{text} tried." + (f" {_WHY_LINKS}" if summary.requested_size > 1 else "")
+    return f"{text} tried." + (f" {_WHY_LINKS}" if by_links else "")
 
 
 def _degree(summary: CandidateSearch) -> str:
@@ -340,4 +343,6 @@ def _attempt(summary: CandidateSearch) -> str:
     if summary.reason == LINKS_EXHAUSTED:
         use = f"Use the {summary.cs_size} pages found, or try" if summary.cs_size > 1 else "Try"
         return f"{use} another page of the site as the key page, one that links to more pages."
+    if summary.method == KINDS and summary.reason == MAX_LOADS:
+        return _TRY_GUIDED
     return _TRY.get(summary.reason, _AGAIN)

@@ -11,7 +11,8 @@ from web_poet.exceptions import HttpError
 
 from tplspider.failures import reason_of
 from tplspider.library import NoTextError
-from tplspider.search.session import STRATEGY_FOR_TEXTS, SearchLimits, SearchOptions, SearchSession
+from tplspider.search.kinds import KINDS
+from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
 from tplspider.search.witness import MOST, evidence
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.template.markdown import base_address, to_markdown
@@ -47,7 +48,7 @@ class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a sub
 
     @field
     async def candidates(self) -> list[str]:
-        return [each.url for each in (await self.searched()).candidates()]
+        return (await self.compared()).candidates
 
     @cached_method
     async def compared(self) -> PageTemplate:
@@ -65,7 +66,7 @@ class TemplatePage(WebPage):  # type: ignore[type-arg]  # what it returns, a sub
         """The search from the page, when it is over."""
         self._texts: dict[pages.Page, str] = {}
         limits = SearchLimits(for_template=True)
-        session = SearchSession(self.url, SearchOptions(strategy=STRATEGY_FOR_TEXTS), limits)
+        session = SearchSession(self.url, SearchOptions(strategy=KINDS), limits)
         self._take_in(session, None, self.response)
         while visits := session.take():
             for visit in visits:

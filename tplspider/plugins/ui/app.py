@@ -38,7 +38,7 @@ _ID = "{id:[0-9a-f]{16}}"
 _FEED = "{kind:candidates|summary|texts}.{format:jl|json|csv}"
 _LARGEST = 8 << 20  # bytes of a request: ten thousand addresses are less
 _MOST_LISTED, _LISTED = 1000, 100
-_EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "guided"}'
+_EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "kinds"}'
 _KINDS: dict[str, type] = {
     "candidates": TemplateCandidate,
     "summary": CandidateSearch,
