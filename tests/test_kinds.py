@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.crawls import run_scrapy
-from tests.support.examples import examples
-from tests.support.internet_crawls import Listener, at, html, reasons, redirect
+from tests.support.crawls import DNS_RESOLVER, run_scrapy
+from tests.support.internet import Listener, at, html, reasons, redirect
+from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, refusing_sites, run, sites
-from tests.support.resolvers import DNS_RESOLVER
 from tests.support.template_site import page
 from tplspider import MemorySite, SearchOptions, WebPage, search_pages
 
