@@ -180,3 +180,11 @@ def test_a_duplicate_lends_its_name() -> None:
     assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [
         ("duplicate", f"duplicate-of {ROOT}/a")
     ]
+
+
+def test_a_page_that_a_redirect_leads_to_is_loaded_once() -> None:
+    """Also if a link to it comes up while the redirect is followed: that link is held back."""
+    site = PlainSite({"/": ["/a", "/old", "/new"]}, redirects={"/old": "/new"})
+    for seed in range(8):
+        search, asked = run(site, "/", in_flight=2, seed=seed)
+        assert (search.loads, f"{ROOT}/new" in asked) == (3, False)

@@ -1,26 +1,19 @@
 """The strategy guided: its order is that of the definition, and needs fewer loads."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import guided_literal
+from tests.support.crawls import RunCrawl, Serve
 from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.search.guided import MenuSigns, menu_signs
 from tplspider.search.sort_links import sort_links
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from tests.support.crawls import Crawl, FixtureServer
-
 
 URL = "http://example.org/docs/this.html"
 
@@ -195,9 +188,7 @@ def test_the_order_of_many_links_is_that_of_the_definition(
     assert outcome(found) == outcome(expected)
 
 
-def test_a_crawl_needs_fewer_loads(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_crawl_needs_fewer_loads(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("menu")
     loads = {}
     for strategy in ("paper", "guided"):

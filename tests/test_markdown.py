@@ -1,14 +1,12 @@
 """Markdown of parts of pages: each trap by itself, and that no word is lost."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter
+from collections.abc import Callable
 from html import unescape
 from time import process_time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import html_to_markdown
 import pytest
@@ -20,9 +18,6 @@ from tplspider import PageSource, extract_template
 from tplspider.template.lines import text_lines
 from tplspider.template.markdown import add_markdown, to_markdown
 from tplspider.web.html import parse_html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BASE = "https://example.org/docs/page.html"
 

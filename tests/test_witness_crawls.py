@@ -1,19 +1,15 @@
 """The witness: one more page that a crawl loads for the template, and what that changes."""
 
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
+from tests.support.crawls import Crawl, FixtureServer, RunCrawl, Serve
+from tplspider.demo.server import Handler
 
 MENU = "".join(
     f"<li><a href=/news/2019/{name}.html>{name}</a></li>" for name in ("one", "two", "three")
@@ -54,7 +50,7 @@ def robots(request: Handler) -> None:
 
 @pytest.fixture
 def run(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
+    crawl: RunCrawl, serve: Serve, tmp_path: Path
 ) -> Callable[..., tuple[Crawl, FixtureServer, Any]]:
     def run(
         routes: dict[str, Any] | None = None, settings: dict[str, str] | None = None, **given: Any

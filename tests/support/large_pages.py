@@ -3,19 +3,14 @@
 ``python -m tests.support.large_pages SHAPE`` prints what it took.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from pathlib import Path
+from random import Random
 from time import process_time
-from typing import TYPE_CHECKING
 
 from benchmarks.extraction import pages, shuffled, table
 from tplspider.template.extract import extract_template
-
-if TYPE_CHECKING:
-    from random import Random
 
 ELEMENTS = 100_000
 MEMORY = 1_000_000_000  # bytes, more than the interpreter and its modules take

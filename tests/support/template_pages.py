@@ -1,19 +1,13 @@
 """Pages for the tests of the template extractor: random small trees, and a site with a frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
+from tplspider.items import PageTemplate
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.web.html import parse_html
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tplspider.items import PageTemplate
 
 SITE = "http://example.org/docs/"
 KEY_URL = f"{SITE}key.html"
