@@ -4,7 +4,6 @@
 import gzip
 import os
 import sqlite3
-import subprocess
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ import brotli  # type: ignore[import-untyped]  # no types
 import pytest
 from backports import zstd
 
-from tests.support.crawls import SITES, Serve
+from tests.support.crawls import SITES, Serve, run_command
 from tests.support.warc_files import HTML, SiteRecords, http, packed, record, response
 from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.search.session import SearchLimits
@@ -392,10 +391,8 @@ def test_a_link_that_is_not_archived_is_free(tmp_path: Path) -> None:
 
 def test_what_wget_has_written(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
-    command = ["wget", "-q", "-r", "-e", "robots=off", "--warc-file", "x", f"{server.url}/"]
-    subprocess.run(
-        command, cwd=tmp_path, check=False, env={**os.environ, "no_proxy": "*"}
-    )  # 8: 404s
+    command = ("wget", "-q", "-r", "-e", "robots=off", "--warc-file", "x", f"{server.url}/")
+    run_command(*command, folder=tmp_path, env={**os.environ, "no_proxy": "*"})
     archive = open_archive([tmp_path / "x.warc.gz"])
     assert [each.faults for each in archive.files.values()] == [{}]
     with archive.open() as site:

@@ -1,5 +1,3 @@
-"""``scrapy archive``, as a person runs it."""
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The arguments and the settings: what they may be, and that a wrong one is named."""
-
 import re
 from base64 import b64encode
 from dataclasses import Field, asdict, fields, replace

@@ -1,5 +1,3 @@
-"""That benchmarks run, and print the figures of sites that can be worked out by hand."""
-
 import csv
 import subprocess
 import sys

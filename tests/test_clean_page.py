@@ -1,5 +1,3 @@
-"""The page of a report: nothing is left in it that does anything, and all that is read is."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""One key page, from the command line to the answer."""
-
 import json
 import urllib.error
 import urllib.request

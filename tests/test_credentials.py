@@ -1,5 +1,3 @@
-"""``user:password@`` in the key page's address: it opens its own origin, and is shown nowhere."""
-
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path

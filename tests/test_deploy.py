@@ -235,9 +235,7 @@ def test_every_endpoint_asks_for_the_password(scrapyd: Scrapyd, password: str | 
         assert caught.value.code == 401, path
 
 
-def test_a_job_gives_what_a_local_crawl_gives(
-    scrapyd: Scrapyd, serve: Serve, crawl: RunCrawl
-) -> None:
+def test_a_job_gives_what_a_crawl_gives(scrapyd: Scrapyd, serve: Serve, crawl: RunCrawl) -> None:
     site = serve("menu")
     chosen = [*FAST, "DOWNLOAD_TIMEOUT=7"]
     schedule(scrapyd, "same", url=site.url + KEY, n=4, setting=chosen)

@@ -1,5 +1,3 @@
-"""Limits and signals: the result so far is written, soon, and nothing more is requested."""
-
 import json
 import signal
 import subprocess
@@ -158,9 +156,7 @@ def test_max_seconds(
     assert len(server.log) == len(set(server.log))
 
 
-def test_sigterm_while_a_server_hangs(
-    serve_traps: Callable[[str], HostileServer], tmp_path: Path
-) -> None:
+def test_sigterm_during_a_hang(serve_traps: Callable[[str], HostileServer], tmp_path: Path) -> None:
     server = serve_traps("links ask to wait")
     process = start(server.url, tmp_path, DOWNLOAD_TIMEOUT="4", RETRY_ENABLED="False")
     while len(server.log) < 4:

@@ -134,9 +134,7 @@ def test_invalid_extractors(given: Any) -> None:
     assert extractor_name(obey) == f"{ODD}.obey"
 
 
-def test_an_extractor_of_ones_own_and_the_order_of_items(
-    crawl: RunCrawl, serve: Serve, tmp_path: Path
-) -> None:
+def test_an_extractor_and_the_order_of_items(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "all.jl"
     kinds = ["TemplateCandidate", "PageTemplate", "CandidateSearch"]
     feeds = {str(file): {"format": "jl", "item_classes": [f"tplspider.items.{i}" for i in kinds]}}

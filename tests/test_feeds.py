@@ -118,9 +118,7 @@ def test_standard_output_holds_nothing_but_the_feed(serve: Serve, tmp_path: Path
     assert done.stdout.split() == [",".join(TEXT_FIELDS)]
 
 
-def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_feeds_with_item_classes_are_left_as_they_are(serve: Serve, tmp_path: Path) -> None:
     feeds = {
         str(tmp_path / "candidates.csv"): {},
         str(tmp_path / "summary.jl"): {"item_classes": ["tplspider.items.CandidateSearch"]},

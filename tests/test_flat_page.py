@@ -1,5 +1,3 @@
-"""Pages as flat lists: their structure, what is the same, and where links lead."""
-
 import pytest
 from hypothesis import given
 

@@ -1,5 +1,3 @@
-"""The strategy guided: its order is that of the definition, and needs fewer loads."""
-
 from random import Random
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What a crawl tells of its answer: how sure it is, or why there is none."""
-
 import re
 from collections.abc import Callable
 

@@ -1,5 +1,3 @@
-"""The tree of a page, its links, and pages that would keep the parser busy for minutes."""
-
 import time
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Lists of key pages: what a line is, in each format, and what is wrong with it."""
-
 import csv
 import gzip
 import json
@@ -185,9 +183,7 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n", mtime=0), "scrapy archive"),
     ],
 )
-def test_lists_that_cannot_be_read(
-    write: Write, name: str, column: str, data: bytes, word: str
-) -> None:
+def test_unreadable_lists(write: Write, name: str, column: str, data: bytes, word: str) -> None:
     with pytest.raises(ValueError, match=word) as caught:
         KeyList(write(name, data), column)
     assert "\n" not in str(caught.value)

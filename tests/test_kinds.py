@@ -1,5 +1,3 @@
-"""The strategy kinds: a few pages to compare a key page with, most of them of its own kind."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path

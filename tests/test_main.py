@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import Crawl, RunCrawl, Serve
+from tests.support.crawls import Crawl, RunCrawl, Serve, run_command
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tplspider import __version__
 from tplspider.__main__ import NAMES
@@ -29,17 +28,9 @@ def tplspider(tmp_path: Path) -> RunCrawl:
     (tmp_path / "spoilers.py").write_text(SPOILERS)
 
     def run(*arguments: str) -> Crawl:
-        done = subprocess.run(
-            [sys.executable, "-m", "tplspider", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "spoilers", "PYTHONWARNINGS": "default"},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        return Crawl(done.returncode, done.stdout, done.stderr, tmp_path)
+        env = {**os.environ, "SCRAPY_SETTINGS_MODULE": "spoilers", "PYTHONWARNINGS": "default"}
+        command = (sys.executable, "-m", "tplspider", *arguments)
+        return run_command(*command, folder=tmp_path, env=env)
 
     return run
 

@@ -1,5 +1,3 @@
-"""Many key pages in one crawl: a list in, one feed out."""
-
 import json
 import subprocess
 import time

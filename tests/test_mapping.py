@@ -1,5 +1,3 @@
-"""The top-down mapping: its properties, and how near it comes to the best there is."""
-
 from functools import cache
 from itertools import combinations, pairwise
 from random import Random

@@ -1,5 +1,3 @@
-"""Pages in memory that searches share: a real crawl, and its limits."""
-
 from typing import Any
 
 import pytest

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import time
 import venv
 import zipfile
@@ -16,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.support.browsers import CHROMIUM, needs_chromium
-from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
+from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve, run_command
 from tests.support.internet import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
 from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
@@ -29,16 +28,7 @@ INTERNET = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet", "HTTPPROXY_EN
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
-NAMES = (
-    "archive",
-    "candidates",
-    "demo",
-    "report",
-    "shard",
-    "strip",
-    "text",
-    "ui",
-)
+NAMES = ("archive", "candidates", "demo", "report", "shard", "strip", "text", "ui")
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -240,9 +230,7 @@ def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
 
 
 @pytest.mark.parametrize("place", ["project", "plain", "nowhere"])
-def test_our_commands_anywhere(
-    project: Project, nowhere: Project, serve: Serve, place: str
-) -> None:
+def test_our_commands(project: Project, nowhere: Project, serve: Serve, place: str) -> None:
     """What they give is not for the pipelines and feeds of a project."""
     server = serve("menu", routes_of(pages_of()))
     where = nowhere if place == "nowhere" else project
@@ -398,12 +386,7 @@ def test_the_algorithms_work_without_scrapy(made: Path, tmp_path: Path) -> None:
     for part in {part for found in known.values() for part in parts(found)}:
         (site_packages / part.name).symlink_to(part)
     zipfile.ZipFile(wheel).extractall(site_packages)
-    done = subprocess.run(
-        [tmp_path / "venv" / "bin" / "python", "-I", "-c", SEARCH, str(SITES / "menu")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
+    python = tmp_path / "venv" / "bin" / "python"
+    done = run_command(python, "-I", "-c", SEARCH, SITES / "menu", folder=tmp_path)
+    assert done.log == ""
     assert done.stdout.splitlines() == ["True True", "[]"]

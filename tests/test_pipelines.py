@@ -89,7 +89,7 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],
 )
-def test_an_unsound_answer_is_dropped(
+def test_unsound_answers_are_dropped(
     pipeline: ValidationPipeline, items: list[Any], fault: str
 ) -> None:
     for item in items[:-1]:

@@ -1,5 +1,3 @@
-"""Which addresses are private, and crawls of a made-up internet that are kept from them."""
-
 import json
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address

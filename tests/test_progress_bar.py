@@ -1,5 +1,3 @@
-"""Progress of a list: a bar on a terminal, lines in a log, and a table at the end."""
-
 import fcntl
 import os
 import pty

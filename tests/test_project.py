@@ -1,14 +1,11 @@
-"""The project as a newcomer meets it: the demo, the commands, the spider as a class."""
-
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.crawls import run_command, run_scrapy
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
@@ -49,9 +46,7 @@ def test_commands_import_nothing_heavy() -> None:
         "from tplspider.commands import candidates, crawl, demo, report, shard, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
+    done = run_command(sys.executable, "-c", code)
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
     assert ours == ["tplspider"]
 

@@ -1,5 +1,3 @@
-"""Redirects by HTTP and by meta refresh, in crawls of a site on loopback."""
-
 import json
 from collections.abc import Callable
 

@@ -1,5 +1,3 @@
-"""Reports as files: what is in them, whatever the web has put into a search; their folder."""
-
 import csv
 import gzip
 import io

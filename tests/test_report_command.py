@@ -1,5 +1,3 @@
-"""``scrapy report``: reports of searches that are over, made of their feeds."""
-
 import json
 from pathlib import Path
 from typing import Any

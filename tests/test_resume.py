@@ -187,9 +187,7 @@ class Breaking:
     ("place", "kind"),
     [("ITEM_PIPELINES", "TemplateCandidate"), ("SPIDER_MIDDLEWARES", "TemplateCandidate")],
 )
-def test_what_was_lost_is_searched_again(
-    tmp_path: Path, serve: Serve, kind: str, place: str
-) -> None:
+def test_what_was_lost_is_made_again(tmp_path: Path, serve: Serve, kind: str, place: str) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
     settings = {

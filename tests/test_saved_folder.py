@@ -1,5 +1,3 @@
-"""Where saved pages are from: by a manifest, by what HTTrack wrote, by the names of folders."""
-
 import json
 import os
 from pathlib import Path

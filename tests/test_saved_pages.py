@@ -1,5 +1,3 @@
-"""Pages as files: byte for byte, a manifest that can be trusted, and nothing of others touched."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""``scrapy shard``: lists split by host, results joined; and shards on two scrapyd nodes."""
-
 import csv
 import gzip
 import json
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_command, run_scrapy
 from tests.support.many_sites import ManySites
 from tests.support.scrapyd_server import (
     SCRIPTS,
@@ -278,16 +276,9 @@ def feeds(node: Scrapyd) -> Path:
 
 def bash(folder: Path, script: str, **variables: str) -> None:
     account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(folder, **account, **variables),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    env = environment(folder, **account, **variables)
+    done = run_command("bash", "-euo", "pipefail", "-c", script, folder=folder, env=env)
+    assert done.code == 0, (done.stdout, done.log)
 
 
 def kill_all_of(folder: Path) -> None:

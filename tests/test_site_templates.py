@@ -1,5 +1,3 @@
-"""``SiteTemplates``: whole crawls in memory, and the pools that their pages wait for."""
-
 import random
 from collections import defaultdict
 from collections.abc import Iterable
@@ -107,9 +105,7 @@ def test_pools_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["http://[::1/a", "http://a.org/\ud800"])
-def test_an_address_that_cannot_be_parsed_stops_no_other(
-    bad: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_addresses_that_cannot_be_parsed(bad: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each page comes once, in whatever company."""
     templates: SiteTemplates[int] = SiteTemplates()
     pages = [(bad, article(0)), *site(20), (bad, article(1))]

@@ -1,5 +1,3 @@
-"""Searches without a crawl: among pages in memory, in a folder, or loaded by a caller."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Pools that are kept in a folder: merged, shared by processes, damaged, killed."""
-
 import logging
 import subprocess
 import sys

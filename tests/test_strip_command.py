@@ -1,5 +1,3 @@
-"""``scrapy strip`` as a person runs it: rows, Markdown, refusals, early ends, full disks."""
-
 import csv
 import json
 import os

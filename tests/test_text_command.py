@@ -1,5 +1,3 @@
-"""``scrapy text`` as a person at a terminal meets it."""
-
 import csv
 import json
 from pathlib import Path

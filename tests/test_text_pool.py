@@ -1,5 +1,3 @@
-"""``scrapy text --pool DIR``: with a pool of the site, one load is all it takes."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Who may use the server of ``scrapy ui``, and who may not: raw requests to a real server."""
-
 import hmac
 import os
 import re

@@ -1,5 +1,3 @@
-"""The witness: one more page that a crawl loads for the template, and what that changes."""
-
 import json
 import threading
 from collections.abc import Callable

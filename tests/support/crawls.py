@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,16 +116,16 @@ def wait_for_log(process: subprocess.Popen[str], words: str) -> None:
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
     env = {**os.environ, "PYTHONWARNINGS": "default"}
-    done = subprocess.run(
-        [*scrapy_command(env), *arguments, *options(settings)],
-        cwd=PROJECT,
-        env=env,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    command = [*scrapy_command(env), *arguments, *options(settings)]
+    return replace(run_command(*command, env=env), folder=folder)
+
+
+def run_command(
+    *command: object, folder: Path = PROJECT, check: bool = False, **more: Any
+) -> Crawl:
+    """Run any command in a folder; *more* is for ``subprocess.run``."""
+    named = {"capture_output": True, "encoding": "utf-8", "timeout": 120, **more}
+    done = subprocess.run([*map(str, command)], cwd=folder, check=check, **named)
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
 
 

@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_command
 from tests.support.scrapyd_server import clone_of_the_project
 
 NAME = "other"
@@ -25,22 +24,14 @@ def make_project(folder: Path) -> Path:
     project.set("DOWNLOAD_DELAY = 0")
     wheel = build(clone_of_the_project(folder / "clone"), folder / "dist", "--wheel")
     install = ("install", "-q", "--no-deps", "--no-index", "--no-compile", "--target")
-    subprocess.run(
-        [sys.executable, "-m", "pip", *install, folder / "site", wheel],
-        check=True,
-        capture_output=True,
-    )
+    run_command(sys.executable, "-m", "pip", *install, folder / "site", wheel, check=True)
     return folder
 
 
 def build(project: Path, folder: Path, *arguments: str) -> Path:
     """The wheel that ``python -m build`` makes, by the build requirements that are here."""
-    subprocess.run(
-        [sys.executable, "-m", "build", "-q", "--no-isolation", *arguments, "-o", folder],
-        cwd=project,
-        check=True,
-        capture_output=True,
-    )
+    command = (sys.executable, "-m", "build", "-q", "--no-isolation", *arguments, "-o", folder)
+    run_command(*command, folder=project, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -82,17 +73,8 @@ class Project:
 
     def python(self, *arguments: str, **variables: str) -> Crawl:
         """Run Python there."""
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        return Crawl(done.returncode, done.stdout, done.stderr, self.folder)
+        env = {**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables}
+        return run_command(sys.executable, *arguments, folder=self.folder, env=env)
 
     def write(self, path: str, text: str) -> None:
         (self.folder / path).write_text(text, "utf-8")

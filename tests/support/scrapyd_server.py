@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, run_command
 
 KEY = "/docs/guide/four.html"
 GUIDE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
@@ -142,22 +142,15 @@ def clone_of_the_project(folder: Path) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    return run_command("git", *arguments, folder=folder, check=True).stdout
 
 
 def deploy(clone: Path, server: Scrapyd) -> None:
     """Deploy the project to a server, with the commands of the guide."""
     account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
-    subprocess.run(
-        [SCRIPTS / "scrapyd-deploy", "production", "-v", "r1"],
-        cwd=clone,
-        env=environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account),
-        check=True,
-        timeout=120,
-    )
+    env = environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account)
+    command = (SCRIPTS / "scrapyd-deploy", "production", "-v", "r1")
+    run_command(*command, folder=clone, env=env, check=True)
 
 
 def schedule(server: Scrapyd, job: str, **fields: object) -> None:
