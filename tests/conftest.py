@@ -74,7 +74,6 @@ def crawl(tmp_path: Path) -> RunCrawl:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Serve fixture sites until the test ends."""
     servers: list[FixtureServer] = []
 
     def start(
@@ -91,7 +90,6 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
     from tests.support.browsers import CHROMIUM, chromium
 

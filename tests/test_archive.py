@@ -5,7 +5,7 @@ import gzip
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]  # no types
@@ -97,6 +97,9 @@ FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
     "plain": (PLAIN, ALL, set()),
     "zstd, a frame for each record": (ZST, ALL, set()),
     "one gzip member for all": (gzip.compress(PLAIN), ALL, set()),
+    "gzip, then plain": (packed([A, B]) + C + GZ[3], ALL, set()),
+    "plain, then zstd": (A + B + zstd.compress(C) + D, ALL, set()),
+    "zstd, then gzip": (ZST[: -len(zstd.compress(D))] + GZ[3], ALL, set()),
     "two records in a gzip member": (packed([A + B, C, D]), ALL, set()),
     "a length that is too long, plain": (A + longer(B, 300) + C + D, ALL, {WRONG_LENGTH}),
     "a length beyond the end": (A + B + C + longer(D, 10**9), without("d"), {CUT}),
@@ -412,24 +415,3 @@ def test_a_search_in_an_archive_is_that_in_the_folder(strategy: str, tmp_path: P
         for url in start:
             expected = search_pages(folder, url, options, limits).summary
             assert search_pages(site, url, options, limits).summary == expected
-
-
-MIXED: dict[str, Callable[[list[bytes]], bytes]] = {
-    "gzip": packed,
-    "plain": b"".join,
-    "zstd": lambda each: b"".join(map(zstd.compress, each)),
-}
-
-
-@pytest.mark.parametrize(
-    ("first", "second"), [("gzip", "plain"), ("plain", "zstd"), ("zstd", "gzip")]
-)
-def test_files_whose_records_are_packed_in_two_ways(
-    first: str, second: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "x.warc.gz"
-    file.write_bytes(MIXED[first]([A, B]) + MIXED[second]([C]) + MIXED[first]([D]))
-    archive = open_archive([file])
-    assert [each.faults for each in archive.files.values()] == [{}]
-    with archive.open() as site:
-        assert {each: told(site.load(url(each))) for each in "abcd"} == ALL

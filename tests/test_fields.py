@@ -91,54 +91,39 @@ import attr
 import pydantic
 import scrapy
 from .plain import Plain
-
-
 @dataclass
 class Plain_:
     kind: str
     url: str
     text: str = ""
     evidence: int = -1
-
-
 @attr.define
 class Attrs:
     kind: str
     url: str
     text: str = ""
     evidence: int = -1
-
-
 class Pydantic(pydantic.BaseModel):
     kind: str
     url: str
     text: str = ""
     evidence: int = -1
-
-
 class Scrapy(scrapy.Item):
     kind = scrapy.Field()
     url = scrapy.Field()
     text = scrapy.Field()
     evidence = scrapy.Field()
-
-
 @dataclass
 class Undeclared:
     kind: str
     url: str
     text: str = ""
-
-
 class Strict(dict):
     def __setitem__(self, name, value):
         raise ValueError("not here")
-
-
 class Kinds(Plain):
     name = "kinds"
     custom_settings = {"FEEDS": {"out.csv": {"format": "csv"}}}
-
     def page(self, response):
         for kind in (Plain_, Attrs, Undeclared, Pydantic, Strict, Scrapy, dict):
             yield kind(kind=kind.__name__, url=response.url)
@@ -168,16 +153,11 @@ def test_items_of_every_kind_in_their_order(project: FieldProject, serve: Serve)
 ENDLESS = """
 import time
 from .plain import Plain
-
-
 class Endless(Plain):
     name = "endless"
     custom_settings = {"EXTENSIONS": {"other.spiders.endless.Times": 1}}
-
     def page(self, response):
         yield {"url": response.url, "since": time.monotonic()}
-
-
 class Times:
     @classmethod
     def from_crawler(cls, crawler):
@@ -185,7 +165,6 @@ class Times:
         self = cls()
         crawler.signals.connect(self.scraped, signals.item_scraped)
         return self
-
     def scraped(self, item, response, spider):
         waited = time.monotonic() - item["since"]
         spider.logger.info("OUT %.2f %s %s %s", waited, item["url"], response.url, response.status)
@@ -227,11 +206,8 @@ def test_wrong_settings_are_one_line(project: FieldProject, three: list[FixtureS
 OTHER_OUTPUT = """
 import scrapy
 from .plain import Plain
-
-
 class Mixed(Plain):
     name = "mixed"
-
     async def start(self):
         yield {"url": "start"}
         async for request in super().start():
@@ -240,7 +216,6 @@ class Mixed(Plain):
         for path in ("/pdf", "/xml", "/text", "/empty", "/missing", "/page3"):
             yield scrapy.Request(site + path, self.other, dont_filter=True,
                                  meta={"handle_httpstatus_all": True})
-
     async def other(self, response):
         yield None
         yield {"url": response.url, "status": response.status}
@@ -262,12 +237,8 @@ def test_what_is_not_a_page(project: FieldProject, serve: Serve) -> None:
     server = serve("menu", routes)
     done = project.crawl("mixed", sites_argument([server]))
     rows = {row["url"].replace(server.url, ""): row for row in project.rows if "title" not in row}
-    assert {path for path, row in rows.items() if "text" not in row} == {
-        "start",
-        "/pdf",
-        "/xml",
-        "/text",
-    }
+    without = {path for path, row in rows.items() if "text" not in row}
+    assert without == {"start", "/pdf", "/xml", "/text"}
     assert rows["/missing"]["status"] == 404
     assert "Not found" in rows["/missing"]["text"]
     assert rows["/empty"]["text"] == ""
@@ -279,8 +250,6 @@ def test_what_is_not_a_page(project: FieldProject, serve: Serve) -> None:
 
 PIPELINES = """
 from scrapy.exceptions import DropItem
-
-
 class Picky:
     def process_item(self, item):
         assert "built by smith" in item["text"]
@@ -305,11 +274,8 @@ def test_pipelines(project: FieldProject, three: list[FixtureServer]) -> None:
 MANY_ITEMS = """
 import asyncio
 from .plain import Plain
-
-
 class Many(Plain):
     name = "many"
-
     async def page(self, response):
         for number in range(self.settings.getint("MANY")):
             yield {"url": response.url, "number": number}
@@ -320,15 +286,12 @@ class Many(Plain):
 
 PAUSES = """
 import asyncio
-
-
 class Pauses:
     @classmethod
     def from_crawler(cls, crawler):
         self = cls()
         self.crawler = crawler
         return self
-
     async def process_item(self, item):
         for _ in range(300):  # all items wait until there are too many of them
             if self.crawler.engine.paused:
@@ -370,8 +333,6 @@ def test_a_broad_crawl() -> None:
 
 SLOW = """
 import asyncio
-
-
 class Slow:
     async def process_item(self, item):
         await asyncio.sleep(0.05)
@@ -394,13 +355,10 @@ def test_a_signal_loses_nothing(project: FieldProject, slow_three: list[FixtureS
 ENDING = """
 from scrapy.exceptions import CloseSpider
 from .plain import Plain
-
-
 class Ending(Plain):
     name = "ending"
     many = 0
     enough = 30
-
     def page(self, response):
         self.many += 1
         yield from super().page(response)

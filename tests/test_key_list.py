@@ -35,7 +35,6 @@ def addresses(lines: list[KeyLine]) -> dict[int, str]:
 
 
 def bad_lines(lines: list[KeyLine]) -> list[int]:
-    """The numbers of lines that are answered as bad-input."""
     found = []
     for line in lines:
         try:

@@ -23,7 +23,6 @@ TPLSPIDER_ALLOW_PRIVATE = True
 
 @pytest.fixture
 def tplspider(tmp_path: Path) -> RunCrawl:
-    """Run it in a Scrapy project of others."""
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = spoilers\n")
     (tmp_path / "spoilers.py").write_text(SPOILERS)
 

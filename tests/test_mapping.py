@@ -143,7 +143,6 @@ ROWS = st.integers(0, 4).flatmap(
 
 
 def heaviest(weights: list[dict[int, float]], size: int) -> float:
-    """By trying all."""
     most = 0.0
     for count in range(1, min(len(weights), size) + 1):
         for left in combinations(range(len(weights)), count):

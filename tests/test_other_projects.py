@@ -49,7 +49,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plain(tmp_path: Path, made: Path) -> Project:
-    """A project that knows nothing of us."""
     return Project(copytree(made / "project", tmp_path / "plain"), site=None)
 
 
@@ -71,7 +70,6 @@ def others(made: Path) -> Path:
 
 @pytest.fixture
 def nowhere(tmp_path: Path, made: Path) -> Project:
-    """Where there is no project at all."""
     (tmp_path / "nowhere").mkdir()
     return Project(tmp_path / "nowhere", made / "site")
 
@@ -85,7 +83,6 @@ class Agents:
         server.respond = self.respond  # type: ignore[method-assign]  # the server under watch
 
     def take(self) -> list[tuple[str, str]]:
-        """Who has asked for what since it was last taken."""
         seen, self.seen = self.seen, []
         return seen
 
@@ -141,7 +138,6 @@ def test_a_spider_of_another_kind_is_left_alone(
 
 
 def middlewares(done: Crawl) -> list[str]:
-    """What Scrapy says that it has turned on."""
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)
 
 

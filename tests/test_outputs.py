@@ -36,7 +36,6 @@ def fault(settings: dict[str, Any] | None = None, **arguments: object) -> str:
 
 
 def overwriting(*uris: object) -> dict[str, Any]:
-    """FEEDS as -O gives it."""
     return {"FEEDS": {str(uri): {"format": "json", "overwrite": True} for uri in uris}}
 
 

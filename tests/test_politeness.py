@@ -42,7 +42,6 @@ def robots(delay: str) -> Route:
 
 
 def at_first(wait: str, status: int = 429) -> Route:
-    """Asks to wait, but only once."""
     waits = [wait]
 
     def answer(request: Handler) -> None:

@@ -199,8 +199,6 @@ def test_a_name_that_was_public_stays_public(crawl: RunCrawl, serve: Serve) -> N
 
 
 class Proxy(FixtureServer):
-    """Answers for every site itself."""
-
     def respond(self, request: Handler) -> None:
         request.path = request.path.removeprefix("http://www.example.com")
         super().respond(request)

@@ -17,8 +17,6 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl, Serve, run_scrapy
 
 @dataclass
 class Shown:
-    """What a program has written to its terminal."""
-
     code: int
     text: str
 
@@ -41,7 +39,6 @@ class Shown:
 
 
 def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Shown:
-    """Run Python with standard output and standard error on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     process = subprocess.Popen(

@@ -1,9 +1,11 @@
 import json
+import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.crawls import RunCrawl, Serve
+from tests.test_in_flight import without_wasted
 from tplspider.demo.server import Handler
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
@@ -70,6 +72,28 @@ def test_what_is_known_is_not_asked_for_again(crawl: RunCrawl, serve: Serve) -> 
     assert "#" not in "".join(row["url"] for row in done.summary["explored"])
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "duplicate"]
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
+
+
+def test_links_that_redirect_to_one_page_load_it_once(crawl: RunCrawl, serve: Serve) -> None:
+    def page(request: Handler) -> None:
+        time.sleep(0.2)  # so that all that redirect there have done so before it comes
+        links = "".join(f"<a href='{path}'>x</a>" for path in MENU)
+        request.answer(200, f"<p>{request.path}</p>{links}".encode(), **HTML)
+
+    pages = dict.fromkeys(("/target", *MENU), page)
+    moved = {"/p": "/target", "/q": "/target", "/r": "/way", "/way": "/target", "/u": "/gone"}
+    routes = {**pages, **{path: to(target) for path, target in moved.items()}, "/t": to(MENU[1])}
+    routes |= {"/s": refresh("0; url=/target"), "/": key_page(*(f"/{name}" for name in "pqrstu"))}
+    server = serve("menu", routes)
+    answers = set()
+    for in_flight in (1, 8):
+        server.log.clear()
+        done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)})
+        summary = (done.folder / "summary.json").read_bytes()
+        answers.add(without_wasted(summary, done.summary["wasted"]))
+        assert done.summary["complete"]
+        assert [server.log.count(path) for path in pages] == [1, 1, 1, 1]
+    assert len(answers) == 1
 
 
 def test_the_key_page_may_redirect_anywhere(crawl: RunCrawl, serve: Serve) -> None:

@@ -38,7 +38,6 @@ def cells(root: Any, table: str) -> list[list[str]]:
 
 
 def lines(root: Any) -> set[tuple[int, int, str]]:
-    """The links that are drawn."""
     found = root.xpath("//svg[@id='topology']//*[@data-from]")
     return {
         (int(line.get("data-from")), int(line.get("data-to")), line.get("class").split()[-1])
@@ -123,7 +122,6 @@ def test_the_tables_are_those_of_the_summary() -> None:
 
 
 def complete(pages: int) -> dict[str, Any]:
-    """Pages that all link to each other and to the key page."""
     ranks = range(pages + 1)
     rows = [
         row(rank, [other for other in ranks if other != rank], anchor_text=f"Menu item {rank}")

@@ -18,8 +18,6 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it re
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a program."""
-
     def run(body: str, given: object = None, *, reactor: bool = False) -> Program:
         done = run_program(body, tmp_path, reactor=reactor, given=given)
         for word in ("Traceback", "Warning", "never retrieved", "destroyed"):
@@ -31,7 +29,6 @@ def run(tmp_path: Path) -> Run:
 
 
 def hang(request: Handler) -> None:
-    """Never answer, until the client has gone."""
     request.connection.recv(1)
 
 

@@ -104,7 +104,6 @@ def shard(*arguments: object) -> Crawl:
 
 
 def answers(shards: Path, results: Path, ending: str) -> None:
-    """What a crawl would write for each shard."""
     results.mkdir()
     made = json.loads((shards / "manifest.json").read_text())
     for number, each in enumerate(made["shards"]):

@@ -29,7 +29,6 @@ def page(content: str, menu: str = "Menu", more: str = "") -> str:
 
 
 def sentence(number: int) -> str:
-    """Some words that no other page has in this order."""
     draw = random.Random(number)
     return f"Page {number} is about {', '.join(draw.choice(WORDS) for _ in range(20))}."
 
@@ -41,7 +40,6 @@ def article(number: int, menu: str = "Menu") -> str:
 def strip(
     pages: Iterable[tuple[str, str]], templates: SiteTemplates[int] | None = None
 ) -> list[StrippedPage[int]]:
-    """All pages of a crawl, numbered from 0."""
     templates = templates or SiteTemplates()
     found: list[StrippedPage[int]] = []
     for number, (url, html) in enumerate(pages):
@@ -97,7 +95,6 @@ def test_a_page_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_pools_are_kept(tmp_path: Path) -> None:
-    """The second crawl of a site holds nothing back."""
     first = strip(site(30), SiteTemplates(store=PoolFolder(tmp_path)))
     again: SiteTemplates[int] = SiteTemplates(store=tplspider.PoolFolder(tmp_path))
     (found,) = again.add("http://a.org/29", article(29), 29)
@@ -174,8 +171,6 @@ arrivals = st.lists(
 
 
 class Shelf:
-    """A store in memory."""
-
     def __init__(self) -> None:
         self.pools: dict[str, list[PooledPage]] = {}
 

@@ -142,7 +142,6 @@ def processes(word: bytes) -> dict[int, int]:
 
 
 def crawls() -> dict[int, int]:
-    """The crawls that run now: their processes, with the processes of their tasks."""
     return processes(b"-sJOBDIR=")
 
 
@@ -255,7 +254,6 @@ def strip(*words: object) -> int:
 
 
 def strippers() -> dict[int, int]:
-    """The processes that strip pages for a task, with those of their tasks."""
     return processes(b"tplspider.extraction")
 
 

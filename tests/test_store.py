@@ -102,7 +102,6 @@ assert not folder.faults
 
 
 def writer(folder: PoolFolder, first: int, count: int) -> subprocess.Popen[str]:
-    """A process that saves pages, one at a time."""
     command = [sys.executable, "-c", WRITER, str(folder.directory), str(first), str(count)]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     assert process.stdout

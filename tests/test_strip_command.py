@@ -48,7 +48,6 @@ def by_path(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def mixed_folder(folder: Path) -> Path:
-    """Two sites and what else may lie about."""
     for number in range(30):
         save(folder / "www.example.org" / f"{number % 4}" / f"{number}.html", number, menu="Blue")
         save(folder / "example.net" / f"{number}.html", number, menu="=Red")
@@ -236,7 +235,6 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    """It ends there, and says so."""
     folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
     limit = files_of_at_most(20_000)
     given = ("strip", str(folder), "-O", str(out), "--workers", "1")
@@ -250,7 +248,6 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 @pytest.mark.quick
 def test_the_spider_itself(tmp_path: Path) -> None:
-    """``scrapy crawl template_strip`` does the same."""
     folder, out = save_site(tmp_path / "site", 5), tmp_path / "rows.jl"
     command = ("crawl", "template_strip", "-a", f"source={folder}", "-O", str(out))
     done = run_scrapy(*command, folder=tmp_path)

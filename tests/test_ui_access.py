@@ -36,12 +36,10 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UiServer]:
 
 
 def bare(ui: UiServer, method: str, path: str, body: object = None, **headers: str) -> Answer:
-    """A request without the token."""
     return ask(ui.address, method, path, body, **headers)
 
 
 def cookie_of(ui: UiServer) -> str:
-    """The cookie of a browser that has come in."""
     made = ui.ask("POST", "/api/codes", {"to": "/"}).json["address"]
     return bare(ui, "GET", made.removeprefix(ui.url)).headers["Set-Cookie"].partition(";")[0]
 

@@ -39,7 +39,6 @@ def site() -> Iterator[GatedSite]:
 
 @contextmanager
 def entered(browser: Browser, ui: UiServer, to: str = "/", **options: Any) -> Iterator[Opened]:
-    """A page of a browser that has come in by a code."""
     context = browser.new_context(**options)
     try:
         with watched(context) as found:

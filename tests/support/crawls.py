@@ -53,8 +53,6 @@ class FixtureServer(SiteServer):
 
 @dataclass
 class Crawl:
-    """A crawl that has ended."""
-
     code: int
     stdout: str
     log: str
@@ -79,7 +77,6 @@ class Crawl:
 
     @property
     def seconds(self) -> float:
-        """How long it took, as the log tells it."""
         found = re.search(r"'elapsed_time_seconds': ([0-9.]+)", self.log)
         assert found
         return float(found[1])
@@ -93,7 +90,6 @@ CRAWL = ("crawl", "template_candidates")
 
 
 def options(settings: dict[str, str] | None) -> list[str]:
-    """The settings of the tests, and others, for the command line."""
     return [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
 
 
@@ -139,7 +135,6 @@ def crawl_list(
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a feed of JSON lines."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 

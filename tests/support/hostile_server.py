@@ -57,7 +57,6 @@ class Exchange:
         self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
 
     def send_raw(self, data: bytes) -> None:
-        """Send *data* as it stands and hang up."""
         self.send(data)
         self.open = False
 
@@ -71,7 +70,6 @@ class Exchange:
         self.connection.sendall(data)
 
     def wait(self, seconds: float) -> None:
-        """Do nothing, until the client or the server hangs up."""
         self.connection.settimeout(seconds)
         with suppress(TimeoutError):
             self.connection.recv(1)
@@ -79,7 +77,6 @@ class Exchange:
         self.open = False
 
     def reset(self) -> None:
-        """Break the connection off, without the farewell of TCP."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.open = False
 

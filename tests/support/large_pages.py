@@ -28,7 +28,6 @@ def deep(random: Random, count: int) -> str:
 
 
 def lines(random: Random, count: int) -> str:
-    """Text in one element, with breaks."""
     text = "<br>".join(f"line {random.random()}" for _ in range(count))
     return f"<body><b>A menu</b><div>{text}</div></body>"
 
@@ -46,7 +45,6 @@ SHAPES = {shape.__name__: shape for shape in (table, shuffled, chain, deep, line
 
 
 def main() -> None:
-    """Print the seconds of CPU."""
     key, *others = pages(SHAPES[sys.argv[1]], ELEMENTS)
     status = Path("/proc/self/statm")
     if status.exists():

@@ -27,8 +27,6 @@ SETTINGS = {
 
 @dataclass
 class Program:
-    """A program that has ended."""
-
     code: int
     printed: list[Any]
     log: str
@@ -82,7 +80,6 @@ def _command(number: int) -> bytes:
 
 
 def connections() -> int:
-    """The connections of this process over TCP."""
     inodes = {
         row.split()[9]
         for table in ("tcp", "tcp6")

@@ -22,14 +22,12 @@ NOT_A_FUNCTION = 3
 
 
 def workers_of(process: int) -> list[int]:
-    """The worker processes of a process."""
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     found = [int(pid) for file in tasks for pid in file.read_text("ascii").split()]
     return [pid for pid in found if is_worker(pid)]
 
 
 def is_worker(process: int) -> bool:
-    """Whether a process is a worker."""
     try:
         return b"tplspider.extraction" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:  # it has ended
@@ -37,7 +35,6 @@ def is_worker(process: int) -> bool:
 
 
 def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
-    """Take all the time there is."""
     time.sleep(600)
 
 
@@ -110,13 +107,11 @@ sleeps = partial(_whatever_the_page_says, "sleep 600")
 
 
 def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:
-    """Says that it is at work, and takes long."""
     logger.warning("At work")
     return sleeps(key, pages)
 
 
 def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
-    """Tells how many pages it was given."""
     return PageTemplate(key.url, [], "", "", str(len(pages)), [], 0)
 
 

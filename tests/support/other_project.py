@@ -37,7 +37,6 @@ def build(project: Path, folder: Path, *arguments: str) -> Path:
 
 
 def readme_lines() -> str:
-    """What the README tells to put into the settings of another project."""
     readme = (PROJECT / "README.md").read_text("utf-8")
     blocks: list[str] = re.findall(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     (lines,) = (block for block in blocks if "SPIDER_MODULES" in block)
@@ -67,12 +66,10 @@ class Project:
     def run(
         self, *arguments: str, settings: Mapping[str, str] = SETTINGS, **variables: str
     ) -> Crawl:
-        """Run ``scrapy`` there, as a person would."""
         options = (f"-s{name}={value}" for name, value in settings.items())
         return self.python("-m", "scrapy", *arguments, *options, **variables)
 
     def python(self, *arguments: str, **variables: str) -> Crawl:
-        """Run Python there."""
         env = {**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables}
         return run_command(sys.executable, *arguments, folder=self.folder, env=env)
 
@@ -80,6 +77,5 @@ class Project:
         (self.folder / path).write_text(text, "utf-8")
 
     def set(self, lines: str) -> None:
-        """Add lines to its settings."""
         with (self.folder / NAME / "settings.py").open("a", encoding="utf-8") as file:
             file.write(f"\n{lines}\n")

@@ -29,8 +29,6 @@ FAST = ["DOWNLOAD_DELAY=0", "TPLSPIDER_ALLOW_PRIVATE=True"]
 
 @dataclass
 class Scrapyd:
-    """A running server."""
-
     url: str
     folder: Path
 
@@ -47,7 +45,6 @@ class Scrapyd:
         return json.loads(body) if ".json?" in path or path.endswith(".json") else body.decode()
 
     def wait(self, job: str, state: str = "finished") -> None:
-        """Wait until a job is in a state."""
         for _ in range(600):
             if self.call(f"status.json?job={job}")["currstate"] == state:
                 return
@@ -57,7 +54,6 @@ class Scrapyd:
         )
 
     def wait_until_up(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Wait until the server answers."""
         for _ in range(300):
             try:
                 self.call("daemonstatus.json")
@@ -146,7 +142,6 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def deploy(clone: Path, server: Scrapyd) -> None:
-    """Deploy the project to a server, with the commands of the guide."""
     account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
     env = environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account)
     command = (SCRIPTS / "scrapyd-deploy", "production", "-v", "r1")

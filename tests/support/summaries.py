@@ -13,7 +13,6 @@ SITE = "http://example.org"
 
 
 def row(rank: int, links_to: list[int], **more: Any) -> dict[str, Any]:
-    """An explored page."""
     url = f"{SITE}/pages/{rank}.html"
     return {
         "rank": rank, "link": url, "url": url, "outcome": "page", "reason": "", "missing": [],
@@ -49,7 +48,6 @@ def random_summary(pages: int, size: int, density: float = 0.3, **more: Any) -> 
 
 
 def unusable(**more: Any) -> dict[str, Any]:
-    """The summary of a key page that gave nothing."""
     end: Mapping[str, Any] = {
         "complete": False, "reason": "key_page_unusable", "key_outcome": "http-404", "loads": 1,
         "requested_size": 3,
@@ -58,7 +56,6 @@ def unusable(**more: Any) -> dict[str, Any]:
 
 
 def template(**more: Any) -> dict[str, Any]:
-    """The template of the same search."""
     return {
         "key_url": f"{SITE}/", "candidates": [f"{SITE}/pages/1.html"], "template_html": "",
         "content_html": "", "content_text": "", "not_template": ["/html/body/p[2]"],
@@ -71,13 +68,11 @@ Search = tuple[dict[str, Any], dict[str, Any]]  # a summary and its template
 
 
 def demo_search(folder: Path) -> Search:
-    """What a crawl of the bundled website tells."""
     with SiteServer() as server:
         return search(server.url + KEY_PAGE, folder)
 
 
 def search(url: str, folder: Path) -> Search:
-    """What a crawl tells of a key page; its own report is report.html."""
     pairs = {
         "url": url,
         "summary": folder / "summary.json",
