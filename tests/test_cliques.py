@@ -95,6 +95,7 @@ def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
 
 
 ANY = sites() | refusing_sites()
+LOADS = st.sampled_from([0, 3, 6])
 REFUSALS = st.sampled_from([10, 3, 2, 1, 0])
 
 
@@ -110,14 +111,7 @@ def test_the_search_is_that_of_the_literal_reading(
 
 
 @examples(200)
-@given(
-    ANY,
-    st.integers(1, 5),
-    st.sampled_from([0, 3, 6]),
-    REFUSALS,
-    st.integers(2, 8),
-    st.integers(0, 1000),
-)
+@given(ANY, st.integers(1, 5), LOADS, REFUSALS, st.integers(2, 8), st.integers(0, 1000))
 def test_the_answer_does_not_depend_on_timing(
     site: PlainSite, n: int, max_loads: int, max_refusals: int, in_flight: int, seed: int
 ) -> None:
@@ -160,15 +154,9 @@ def test_a_site_that_refuses(ends: list[str], max_refusals: int, reason: str, lo
 
 def test_a_duplicate_lends_its_name() -> None:
     # Nobody links to /a by its own name: /b and /c know it as /old, which redirects to it.
-    site = PlainSite(
-        {
-            "/": ["/a", "/b", "/c", "/old"],
-            "/a": ["/b", "/c"],
-            "/b": ["/old", "/c"],
-            "/c": ["/old", "/b"],
-        },
-        redirects={"/old": "/a"},
-    )
+    links = {"/": ["/a", "/b", "/c", "/old"], "/a": ["/b", "/c"]}
+    links |= {"/b": ["/old", "/c"], "/c": ["/old", "/b"]}
+    site = PlainSite(links, redirects={"/old": "/a"})
     search, _ = run(site, "/", size=3)
     assert search.complete
     assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [

@@ -83,8 +83,7 @@ def test_searches_of_one_host_have_their_own(
     seen = Seen(server, monkeypatch)
     keys = tmp_path / "keys.txt"
     keys.write_text("".join(f"{server.url}{KEY}?{number}\n" for number in range(4)))
-    done = run_scrapy("crawl", "template_candidates", f"-aurls={keys}", folder=tmp_path)
-    assert done.code == 0
+    assert run_scrapy(*CRAWL, f"-aurls={keys}", folder=tmp_path).code == 0
     assert [seen.cookies[f"{KEY}?{number}"] for number in range(4)] == [None] * 4
     assert seen.cookies["/robots.txt"] is None
     # Links are loaded for the search that asks first, with its cookie.

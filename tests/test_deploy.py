@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
+from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve, run_command
 from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
@@ -76,18 +76,11 @@ class Reader:
             self.run(line)
 
     def run(self, line: str) -> None:
-        done = subprocess.run(
-            line.replace("curl ", "curl -sS --fail "),
-            shell=True,
-            # The guide says so: what starts with venv/bin/ is for the server's folder.
-            cwd=self.server.folder if line.startswith("venv/bin/") else self.folder,
-            env=self.variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        # The guide says so: what starts with venv/bin/ is for the server's folder.
+        folder = self.server.folder if line.startswith("venv/bin/") else self.folder
+        command = ("sh", "-c", line.replace("curl ", "curl -sS --fail "))
+        done = run_command(*command, folder=folder, env=self.variables, timeout=600)
+        assert done.code == 0, (line, done.stdout, done.log)
         self.outputs.append((line, done.stdout))
         if line.startswith("python3 -m venv "):
             furnish(self.server.folder / line.rpartition(" ")[2])

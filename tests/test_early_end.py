@@ -79,11 +79,7 @@ def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_limits(
-    crawl: RunCrawl,
-    serve: Serve,
-    settings: dict[str, str],
-    arguments: dict[str, object],
-    reason: str,
+    crawl: RunCrawl, serve: Serve, settings: dict[str, str], arguments: Any, reason: str
 ) -> None:
     done = crawl(serve("menu", endless()).url + "/", settings, n=4, **arguments)
     assert done.code == 0

@@ -71,14 +71,8 @@ def test_the_text(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_a_fault_costs_one_text(capfd: pytest.CaptureFixture[str]) -> None:
-    faults = {
-        "kill": "crashed",
-        "crash": "crashed",
-        "leap": "out-of-memory",
-        "exit": "error",
-        "raise": "error",
-        "text": "error",
-    }
+    faults = {**dict.fromkeys(("kill", "crash"), "crashed"), "leap": "out-of-memory"}
+    faults |= dict.fromkeys(("exit", "raise", "text"), "error")
 
     async def run() -> None:
         async with started() as made:
@@ -169,11 +163,8 @@ def test_a_page_beyond_all_bounds(
 
 
 def test_the_command_says_why(serve: Serve, tmp_path: Path) -> None:
-    done = run_scrapy(
-        *("text", serve("menu", routes_of(pages_of())).url),
-        folder=tmp_path,
-        settings={"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"},
-    )
+    url, settings = serve("menu", routes_of(pages_of())).url, {"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"}
+    done = run_scrapy("text", url, folder=tmp_path, settings=settings)
     assert done.code == 1
     (line,) = [line for line in done.log.splitlines() if line.startswith("No text for ")]
     assert "killed" in line

@@ -101,36 +101,21 @@ WORDS = st.sampled_from(["", " ", "x", "Some words ", " and some\n more of them.
 
 
 def _place(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.builds(
-        lambda tag, words, parts: (
-            f"<{tag}>{words}{''.join(parts)}</{tag.partition(' ')[0]}>{words}"
-        ),
-        PLACES,
-        WORDS,
-        st.lists(inner, max_size=6),
-    )
+    def write(tag: str, words: str, parts: list[str]) -> str:
+        return f"<{tag}>{words}{''.join(parts)}</{tag.partition(' ')[0]}>{words}"
+
+    return st.builds(write, PLACES, WORDS, st.lists(inner, max_size=6))
 
 
-ANCHORS = st.builds(
-    "<a {} href='{}'>{}</a>{}".format,
-    st.sampled_from(["", "", "", "class=entry", "rel=next", "id=nav1 role=tab"]),
-    ADDRESSES,
-    WORDS,
-    WORDS,
-)
+MARKS = st.sampled_from(["", "", "", "class=entry", "rel=next", "id=nav1 role=tab"])
+ANCHORS = st.builds("<a {} href='{}'>{}</a>{}".format, MARKS, ADDRESSES, WORDS, WORDS)
+LEAVES = st.one_of(ANCHORS, st.just("<!-- c --> word <script>x</script> more"), WORDS)
 
 PAGES = st.builds(
     "{}<body {}>{}{}".format,
     st.sampled_from(["", "", "", "<base href=/docs/deep/>", "<base href=''><base href=/x/>"]),
     st.sampled_from(["", "", "class=older"]),
-    st.lists(
-        st.recursive(
-            st.one_of(ANCHORS, st.just("<!-- c --> word <script>x</script> more"), WORDS),
-            _place,
-            max_leaves=30,
-        ),
-        max_size=6,
-    ).map("".join),
+    st.lists(st.recursive(LEAVES, _place, max_leaves=30), max_size=6).map("".join),
     st.lists(ADDRESSES, max_size=4).map(lambda more: "".join(f"<area href='{x}'>" for x in more)),
 )
 

@@ -140,17 +140,11 @@ def test_json_lines(write: Write, name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://example.org/",
-        '["x"]',
-        '{"id": 1}',
-        '{"url": 5}',
-        f'{{"url": "x", "id": {"[" * 100_000}',
-    ],
-    ids=lambda text: text[:30],
-)
+DEEP = f'{{"url": "x", "id": {"[" * 100_000}'
+MALFORMED = ("https://example.org/", '["x"]', '{"id": 1}', '{"url": 5}', DEEP)
+
+
+@pytest.mark.parametrize("text", MALFORMED, ids=lambda text: text[:30])
 def test_malformed_json_lines(write: Write, text: str) -> None:
     data = f'{{"url": "{A}"}}\n{text}\n{{"url": "{B}"}}\n'.encode()
     lines = read(write("keys.jl", data))

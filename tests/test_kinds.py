@@ -136,11 +136,7 @@ def test_a_text(serve: Serve, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("max_loads", "loads", "found"), [(100, 6, 1), (2, 2, 1)])
 def test_too_few_pages_make_it_partial(
-    crawl: RunCrawl,
-    serve: Serve,
-    max_loads: int,
-    loads: int,
-    found: int,
+    crawl: RunCrawl, serve: Serve, max_loads: int, loads: int, found: int
 ) -> None:
     server = serve("alone", routes(*MENU, *SIBLINGS[1:]))
     settings = {"TPLSPIDER_FAIL": "incomplete"}

@@ -129,12 +129,11 @@ def test_a_common_subsequence_is_the_longest(seed: int) -> None:
     assert all(left[i] == right[j] for i, j in pairs)
 
 
+WEIGHTS = st.sampled_from([1.2, 2.4, 3.0])
 ROWS = st.integers(0, 4).flatmap(
     lambda size: st.tuples(
         st.lists(
-            st.dictionaries(st.integers(0, max(size - 1, 0)), st.sampled_from([1.2, 2.4, 3.0]))
-            if size
-            else st.just({}),
+            st.dictionaries(st.sampled_from(range(size)), WEIGHTS) if size else st.just({}),
             max_size=4,
         ),
         st.just(size),
@@ -153,7 +152,7 @@ def heaviest(weights: list[dict[int, float]], size: int) -> float:
     return most
 
 
-@given(ROWS)
+@given(tables())
 def test_no_alignment_weighs_more(given_weights: tuple[list[dict[int, float]], int]) -> None:
     weights, size = given_weights
     pairs = heaviest_alignment(weights, size)

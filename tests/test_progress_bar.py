@@ -41,14 +41,9 @@ class Shown:
 def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Shown:
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=PROJECT,
-        env={**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **(variables or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    env = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **(variables or {})}
+    files = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+    process = subprocess.Popen([sys.executable, *arguments], cwd=PROJECT, env=env, **files)
     os.close(theirs)
     written = b""
     with suppress(OSError):  # when nobody has the other end any more

@@ -9,14 +9,9 @@ from tests.support.crawls import run_command, run_scrapy
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
-    done = run_scrapy(
-        "demo",
-        f"--report={tmp_path / 'r.html'}",
-        folder=tmp_path,
-        settings={"LOG_LEVEL": "WARNING"},
-    )
-    assert done.code == 0
-    assert done.log == ""
+    report, settings = f"--report={tmp_path / 'r.html'}", {"LOG_LEVEL": "WARNING"}
+    done = run_scrapy("demo", report, folder=tmp_path, settings=settings)
+    assert (done.code, done.log) == (0, "")
     rows = re.findall(r"^  (\d)  +(\S+)  +(.*?)(  +yes)?$", done.stdout, re.MULTILINE)
     assert [(rank, link, what.strip(), bool(member)) for rank, link, what, member in rows] == [
         ("1", "/collection/", "page", True),

@@ -111,9 +111,8 @@ def test_the_bytes_that_the_server_sent(crawl: RunCrawl, serve: Serve, tmp_path:
     # A link of the menu that redirects to a page which is a link as well, and one that is packed.
     routes["/a"] = lambda request: request.answer(302, Location="/b")
     packed = gzip.compress(pages["c"])
-    routes["/c"] = lambda request: request.answer(
-        200, packed, Content_Type="text/html", Content_Encoding="gzip"
-    )
+    kind = {"Content_Type": "text/html", "Content_Encoding": "gzip"}
+    routes["/c"] = lambda request: request.answer(200, packed, **kind)
     folder = tmp_path / "new" / "html"
     for in_flight in ("1", "4"):  # the second replaces the pages of the first
         server = serve("menu", routes)

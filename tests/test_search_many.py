@@ -70,10 +70,7 @@ def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
     assert rows == {
         1: ["ok", 3, 3, CONTENT[""], False],
         2: ["ok", 2, 2, CONTENT["a"], False],
-        3: ["bad-input", 0, 0, None, False],
-        4: ["bad-input", 0, 0, None, False],
-        5: ["bad-input", 0, 0, None, False],
-        6: ["bad-input", 0, 0, None, False],
+        **{line: ["bad-input", 0, 0, None, False] for line in (3, 4, 5, 6)},
         7: ["http-404", 3, 0, None, False],
         8: ["ok", 3, 0, None, True],
     }

@@ -162,12 +162,10 @@ def test_a_user_and_a_password_are_taken_off() -> None:
 
 # Which pages wait for the pool of their site, and in what order they are given out.
 
-arrivals = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)), st.just(None)
-    ),
-    max_size=60,
-)
+
+def arrivals(sites: st.SearchStrategy[str]) -> st.SearchStrategy[list[Any]]:
+    entries = st.tuples(sites, st.integers(0, 9), st.integers(0, 5))
+    return st.lists(st.one_of(entries, st.just(None)), max_size=60)
 
 
 class Shelf:
@@ -187,7 +185,7 @@ def words(site: str, name: object, content: object = None) -> PooledPage:
 
 
 @given(
-    arrivals,
+    arrivals(st.sampled_from("abcd")),
     st.integers(1, 5),
     st.integers(1, 5),
     st.integers(0, 6),
@@ -234,20 +232,10 @@ def test_copies_are_not_waited_for_without_end() -> None:
     assert sizes == [0] * 59 + [60] + [1] * 9_940
 
 
-spilled = st.lists(
-    st.one_of(
-        st.tuples(
-            st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"]),
-            st.integers(0, 9),
-            st.integers(0, 5),
-        ),
-        st.just(None),
-    ),
-    max_size=60,
-)
+ODD = st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"])
 
 
-@given(spilled, st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
+@given(arrivals(ODD), st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
 def test_what_is_in_the_file_is_as_good_as_in_memory(
     events: list[tuple[str, int, int] | None], most: int, ready: int, has_store: str
 ) -> None:

@@ -27,7 +27,7 @@ from tests.support.template_site import (
     save,
     save_site,
 )
-from tests.support.warc_files import packed, record, response
+from tests.support.warc_files import DATE, packed, record, response
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
@@ -95,9 +95,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     assert strip(folder, "-O", tmp_path / "rows.jl").code == 0
     rows = by_path(tmp_path / "rows.jl")
-    assert {path for path, row in rows.items() if row["outcome"] == "link"} == {
-        *("out.html", "folder", "loop")
-    }
+    links = {path for path, row in rows.items() if row["outcome"] == "link"}
+    assert links == {"out.html", "folder", "loop"}
     assert len(rows) == 6
     assert own_text(9) not in (tmp_path / "rows.jl").read_text("utf-8")
 
@@ -157,10 +156,7 @@ def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     """Once for each address; what exists as a revisit alone has its row."""
     url = "http://a.example/{}"
     records = [response(url.format(n), page(own_text(n))) for n in range(6)]
-    told = {
-        "WARC_Refers_To_Target_URI": url.format(1),
-        "WARC_Refers_To_Date": "2024-05-06T07:08:09Z",
-    }
+    told = {"WARC_Refers_To_Target_URI": url.format(1), "WARC_Refers_To_Date": DATE}
     content, gone = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", url.format("nowhere")
     records.append(record("revisit", url.format("again"), content, **told))
     told["WARC_Refers_To_Target_URI"] = gone
@@ -189,11 +185,8 @@ def test_pages_that_take_too_much(tmp_path: Path) -> None:
     (folder / "page-1.html").write_text(f"<html><body>{large}")
     done = strip(folder, "-O", tmp_path / "a.jl", "-s", "TPLSPIDER_EXTRACT_MB=120")
     assert done.code == 1
-    assert [row["outcome"] for row in rows_of(tmp_path / "a.jl")] == [
-        "page",
-        "out-of-memory",
-        "page",
-    ]
+    outcomes = [row["outcome"] for row in rows_of(tmp_path / "a.jl")]
+    assert outcomes == ["page", "out-of-memory", "page"]
     assert done.log.count("page-1.html") == 1
 
 

@@ -76,12 +76,9 @@ def test_a_table(serve: Serve, tmp_path: Path) -> None:
     rows = {row["id"]: row for row in table}
     assert sorted(rows) == ["1", "2", "3", "4", "5", "short"]
     assert len(table) == 6
-    assert {name: row["outcome"] for name, row in rows.items()} == {
-        **dict.fromkeys("125", "ok"),
-        "3": "http-404",
-        "4": "bad-input",
-        "short": "bad-input",
-    }
+    outcomes = {name: row["outcome"] for name, row in rows.items()}
+    ends = {"3": "http-404", "4": "bad-input", "short": "bad-input"}
+    assert outcomes == {**dict.fromkeys("125", "ok"), **ends}
     texts = {name: row["main_text"] for name, row in rows.items() if row["main_text"]}
     assert texts == {"1": CONTENT["a"], "2": CONTENT["b"], "5": CONTENT["a"]}
     assert [rows[name]["title"] for name in "125"] == ["Apples", "Bees", "Apples again"]
@@ -117,11 +114,8 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     """Without -O it is lines of JSON there, of a list and of several addresses."""
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.jl"
-    lines = [
-        {"id": 7, "tags": ["x"], "url": f"{server.url}/a"},
-        {"url": "ftp://x/"},
-        {"url": f"{server.url}/b"},
-    ]
+    lines: list[dict[str, object]] = [{"id": 7, "tags": ["x"], "url": f"{server.url}/a"}]
+    lines += [{"url": "ftp://x/"}, {"url": f"{server.url}/b"}]
     listed.write_text("".join(json.dumps(line) + "\n" for line in lines) + "not JSON\n")
     done = run_scrapy("text", "-i", str(listed), folder=tmp_path)
     assert done.code == 1

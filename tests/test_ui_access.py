@@ -19,13 +19,8 @@ pytestmark = pytest.mark.crawl
 
 ONE = {"addresses": "http://127.0.0.1:1/"}
 NONCE = "5e" * 16
-FOREIGN = [
-    "https://evil.example",
-    "http://127.0.0.1:1",
-    "null",
-    "https://chrome-extension://x",
-    "http://[",
-]
+ODD = ("null", "https://chrome-extension://x", "http://[")
+FOREIGN = ("https://evil.example", "http://127.0.0.1:1", *ODD)
 
 
 @pytest.fixture(scope="module")

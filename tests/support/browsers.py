@@ -187,20 +187,14 @@ class Popup:
 @contextmanager
 def chromium_with(extension: Path, **options: Any) -> Iterator[BrowserContext]:
     with sync_playwright() as playwright, TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        context = playwright.chromium.launch_persistent_context(
-            profile,
-            executable_path=CHROMIUM,
-            chromium_sandbox=False,
-            ignore_default_args=["--disable-extensions", "--headless", "--headless=old"],
-            args=[
-                "--headless=new",
-                f"--disable-extensions-except={extension}",
-                f"--load-extension={extension}",
-                # Else what was given on the command line is not loaded, since 137.
-                "--disable-features=DisableLoadExtensionCommandLineSwitch",
-            ],
-            **options,
-        )
+        names = ("--headless=new", "--disable-extensions-except=", "--load-extension=")
+        args = [f"{name}{extension}" if name.endswith("=") else name for name in names]
+        # Else what was given on the command line is not loaded, since 137.
+        args += ["--disable-features=DisableLoadExtensionCommandLineSwitch"]
+        options |= {"executable_path": CHROMIUM, "chromium_sandbox": False, "args": args}
+        without = ["--disable-extensions", "--headless", "--headless=old"]
+        launch = playwright.chromium.launch_persistent_context
+        context = launch(profile, ignore_default_args=without, **options)
         try:
             yield context
         finally:

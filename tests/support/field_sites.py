@@ -30,7 +30,6 @@ SPIDER = """
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
-
 class Plain(CrawlSpider):
     name = "plain"
     rules = [Rule(LinkExtractor(allow="/page"), callback="page", follow=True)]
@@ -89,13 +88,10 @@ class FieldProject(Project):
 
     def start(self, name: str = "plain", *options: str, **settings: object) -> "RunningCrawl":
         arguments = [f"-s{key}={value}" for key, value in _texts(settings).items()]
+        command = [sys.executable, "-m", "scrapy", "crawl", name, "-Oout.jl", *options, *arguments]
+        env = {**os.environ, "PYTHONPATH": self.path}
         with (self.folder / "log.txt").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "scrapy", "crawl", name, "-Oout.jl", *options, *arguments],
-                cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": self.path},
-                stderr=log,
-            )
+            process = subprocess.Popen(command, cwd=self.folder, env=env, stderr=log)
         return RunningCrawl(process, self)
 
     def spider(self, source: str, name: str = "more") -> None:

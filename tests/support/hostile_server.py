@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 MAX_CONNECTIONS = 32
@@ -116,12 +115,7 @@ class HostileServer:
         self._served.append(self._threads.submit(self._accept))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, value: object, traceback: object) -> None:
         # Shutting a socket down wakes the thread that waits on it.
         self._listener.shutdown(socket.SHUT_RDWR)
         with self._lock:

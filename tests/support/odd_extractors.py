@@ -40,15 +40,8 @@ def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
 
 def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """Do what the key page says, then give its text as content, and the process as template."""
-    found = PageTemplate(
-        key_url=key.url,
-        candidates=[page.url for page in pages],
-        template_html=str(os.getpid()),
-        content_html="",
-        content_text=key.html,
-        not_template=[],
-        template_share=0.5,
-    )
+    urls, process = [page.url for page in pages], str(os.getpid())
+    found = PageTemplate(key.url, urls, process, "", key.html, [], 0.5)
     order, _, word = key.html.partition(" ")
     if order == "sleep":
         time.sleep(float(word))

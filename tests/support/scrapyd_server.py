@@ -49,9 +49,7 @@ class Scrapyd:
             if self.call(f"status.json?job={job}")["currstate"] == state:
                 return
             time.sleep(0.1)
-        raise AssertionError(
-            f"{job} is not {state}: {self.call('listjobs.json?project=tplspider')}"
-        )
+        raise AssertionError(self.call("listjobs.json?project=tplspider"))
 
     def wait_until_up(self, process: subprocess.Popen[bytes], log: Path) -> None:
         for _ in range(300):
@@ -106,16 +104,9 @@ def running_scrapyd(
     port = free_port()
     (folder / "scrapyd.conf").write_text(configuration(http_port=str(port), **options))
     with (folder / "scrapyd.log").open("wb") as log:
-        process = subprocess.Popen(
-            [SCRIPTS / "scrapyd"],
-            cwd=folder,
-            env=environment(
-                folder,
-                **{"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})},
-            ),
-            stdout=log,
-            stderr=log,
-        )
+        told = {"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})}
+        named: dict[str, Any] = {"env": environment(folder, **told), "stdout": log, "stderr": log}
+        process = subprocess.Popen([SCRIPTS / "scrapyd"], cwd=folder, **named)
     server = Scrapyd(f"http://127.0.0.1:{port}/", folder)
     try:
         server.wait_until_up(process, folder / "scrapyd.log")

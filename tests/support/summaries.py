@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.support.crawls import run_scrapy
+from tests.support.crawls import CRAWL, run_scrapy
 from tplspider.demo.server import KEY_PAGE, Handler, SiteServer
 
 SITE = "http://example.org"
@@ -80,7 +80,7 @@ def search(url: str, folder: Path) -> Search:
         "report": folder / "report.html",
     }
     options = [f"-a{name}={value}" for name, value in pairs.items()]
-    done = run_scrapy("crawl", "template_candidates", *options, folder=folder)
+    done = run_scrapy(*CRAWL, *options, folder=folder)
     assert done.code == 0, done.log
     (found,) = json.loads((folder / "texts.json").read_bytes())
     return done.summary, found
