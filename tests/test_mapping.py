@@ -129,16 +129,11 @@ def test_a_common_subsequence_is_the_longest(seed: int) -> None:
     assert all(left[i] == right[j] for i, j in pairs)
 
 
-WEIGHTS = st.sampled_from([1.2, 2.4, 3.0])
-ROWS = st.integers(0, 4).flatmap(
-    lambda size: st.tuples(
-        st.lists(
-            st.dictionaries(st.sampled_from(range(size)), WEIGHTS) if size else st.just({}),
-            max_size=4,
-        ),
-        st.just(size),
-    )
-)
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[dict[int, float]], int]:
+    size, weights = draw(st.integers(0, 4)), st.sampled_from([1.2, 2.4, 3.0])
+    columns: st.SearchStrategy[int] = st.sampled_from(range(size)) if size else st.nothing()
+    return draw(st.lists(st.dictionaries(columns, weights), max_size=4)), size
 
 
 def heaviest(weights: list[dict[int, float]], size: int) -> float:

@@ -9,6 +9,7 @@ import termios
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Sho
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     env = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **(variables or {})}
-    files = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+    files: Any = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
     process = subprocess.Popen([sys.executable, *arguments], cwd=PROJECT, env=env, **files)
     os.close(theirs)
     written = b""

@@ -83,11 +83,7 @@ def test_a_page_of_the_kind_is_loaded_last(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("routes", "outcome", "reason"),
     [
-        (
-            {SIBLING: redirect("/news/2019/one.html")},
-            "duplicate",
-            "duplicate-of URL/news/2019/one.html",
-        ),
+        ({SIBLING: redirect(ONE)}, "duplicate", f"duplicate-of URL{ONE}"),
         ({"/robots.txt": ROBOTS}, "none", "robots"),
     ],
 )
