@@ -5,16 +5,24 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
-from tests.support.crawls import CRAWL, SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import (
+    CRAWL,
+    SITES,
+    Crawl,
+    FixtureServer,
+    Routes,
+    RunCrawl,
+    Serve,
+    run_scrapy,
+)
 from tests.support.kinds import KIND_OF_FIXTURE, KINDS, how_many, longest_first
-from tplspider.demo.server import Handler
 
 
 def keep_bytecode(config: pytest.Config) -> None:
@@ -68,9 +76,7 @@ def crawl(tmp_path: Path) -> RunCrawl:
 def serve() -> Iterator[Serve]:
     servers: list[FixtureServer] = []
 
-    def start(
-        site: str, routes: dict[str, Callable[[Handler], object]] | None = None
-    ) -> FixtureServer:
+    def start(site: str, routes: Routes | None = None) -> FixtureServer:
         server = FixtureServer(SITES / site, routes)
         servers.append(server.__enter__())
         return server

@@ -140,8 +140,6 @@ def test_all_arguments() -> None:
     assert asdict(found.options).items() <= asdict(found).items()
 
 
-# Settings.
-
 NOT_TEXTS = [field for field in fields(Config) if not isinstance(field.default, str)]
 
 

@@ -116,8 +116,6 @@ def test_feeds_with_item_classes_are_left_as_they_are(serve: Serve, tmp_path: Pa
     assert (tmp_path / "short.csv").read_text().splitlines()[0] == "rank,url"
 
 
-# Texts.
-
 TEXT_FIELDS = [field.name for field in fields(PageTemplate)]
 HOSTILE = "=1+2 x\x01y\x0bz\x00 \ufffe &#xD800;&#1;&#0;<b>]]&gt;</b> end"
 

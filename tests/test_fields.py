@@ -329,8 +329,6 @@ def test_a_broad_crawl() -> None:
     assert done.code == 0, done.stdout + done.log
 
 
-# Ends.
-
 SLOW = """
 import asyncio
 class Slow:

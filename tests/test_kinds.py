@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.crawls import DNS_RESOLVER, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import DNS_RESOLVER, Routes, RunCrawl, Serve, run_scrapy
 from tests.support.internet import Listener, at, html, reasons, redirect
 from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, refusing_sites, run, sites
@@ -15,7 +15,6 @@ from tests.support.template_site import page
 from tplspider import MemorySite, SearchOptions, WebPage, search_pages
 from tplspider.demo.server import Handler
 
-Routes = dict[str, Callable[[Handler], object]]
 MENU = ["/about", "/tags", "/news/"]
 KEY = "/news/2019/cranes.html"
 SIBLINGS = [f"/news/2019/{name}.html" for name in ("herons", "owls", "rooks", "swifts")]

@@ -91,19 +91,14 @@ class Agents:
         self._respond(request)
 
 
-def test_a_spider_of_another_kind_is_left_alone(
-    project: Project, plain: Project, serve: Serve
-) -> None:
+def test_other_spiders_are_left_alone(project: Project, plain: Project, serve: Serve) -> None:
     """It meets just what it meets in a project that knows nothing of us, and so do the sites."""
     server, elsewhere = serve("menu"), serve("menu")
     site, private = at(server, "www.example.com"), at(elsewhere, "loopback.example.com")
     refresh = f"<meta http-equiv=refresh content='0; url={private}/about.html'>"
     server.routes = {
-        "/robots.txt": lambda request: request.answer(
-            200, b"User-agent: tplspider\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /shop\n"
-        ),
-        "/wanted": redirect("/about.html"),
-        "/stay": redirect("/about.html"),
+        "/robots.txt": lambda request: request.answer(200, FOR_OTHERS),
+        **dict.fromkeys(("/wanted", "/stay"), redirect("/about.html")),
         "/kept": lambda request: request.answer(307, Location="/about.html"),
         "/moved": redirect(private + "/about.html"),
         "/script": redirect("javascript:alert(1)"),
@@ -141,6 +136,7 @@ def middlewares(done: Crawl) -> list[str]:
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)
 
 
+FOR_OTHERS = b"User-agent: tplspider\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /shop\n"
 ROBOTS = b"""User-agent: tplspider
 Disallow: /docs/guide/one.html
 Crawl-delay: 1

@@ -45,9 +45,6 @@ def lines(root: Any) -> set[tuple[int, int, str]]:
     }
 
 
-# What it says.
-
-
 def test_the_text_comes_first_then_the_answer_and_the_links() -> None:
     text = visible_text(page_of(SMALL, template()))
     parts = ("The main text", "The answer", "The links between", "that were tried")
@@ -82,9 +79,6 @@ def test_every_key_page_that_cannot_be_used_has_a_thing_to_try() -> None:
         assert len(words.attempts) == 1, outcome
         assert words.sure == words.found == "", outcome
         assert not page_of(found).xpath("//svg | //table")
-
-
-# The drawing and the tables.
 
 
 def test_the_drawing_has_every_page_and_link() -> None:
@@ -171,9 +165,6 @@ def test_drawings_of_any_size(name: str) -> None:
     assert kinds <= {kind.split()[-1] for kind in legend}
 
 
-# What the web has put into it.
-
-
 def test_nothing_of_the_web_is_markup() -> None:
     url = "javascript:alert(1)//" + EVIL
     rows = [
@@ -239,9 +230,6 @@ def test_what_is_not_a_summary(change: dict[str, Any]) -> None:
         make_report(SMALL, template(search_id="f" * 16))
 
 
-# Feeds that are read back.
-
-
 def as_csv(rows: list[dict[str, Any]]) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))
@@ -290,9 +278,6 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, data: bytes) -> No
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=re.escape(str(tmp_path / name))):
         [*read_rows(tmp_path / name, CandidateSearch)]
-
-
-# Files and folders.
 
 
 def test_a_folder_and_its_index(tmp_path: Path) -> None:

@@ -95,9 +95,6 @@ def test_a_folder_for_each_search(tmp_path: Path) -> None:
             check_folder(folder)
 
 
-# Crawls.
-
-
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((folder / "manifest.json").read_bytes())
     return rows

@@ -58,9 +58,6 @@ def mixed_folder(folder: Path) -> Path:
     return folder
 
 
-# A folder.
-
-
 @pytest.mark.quick
 def test_a_row_for_each_file(tmp_path: Path) -> None:
     """In the order of their paths, and the same with any number of processes."""
@@ -149,9 +146,6 @@ def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_pat
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 
 
-# WARC files.
-
-
 def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     """Once for each address; what exists as a revisit alone has its row."""
     url = "http://a.example/{}"
@@ -174,9 +168,6 @@ def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     assert rows["again"]["main_text"] == own_text(1)
     assert rows["0"] | {"path": "1.warc.gz", "offset": 0, "main_text": own_text(0)} == rows["0"]
     assert {row["path"] for row in rows.values()} == {"1.warc.gz", "2.warc"}
-
-
-# Wrong use, and what goes wrong.
 
 
 def test_pages_that_take_too_much(tmp_path: Path) -> None:

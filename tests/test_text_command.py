@@ -135,8 +135,6 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     assert found == {addresses[0]: f"<p>{CONTENT['a']}</p>", addresses[1]: ""}
 
 
-# Markdown.
-
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
 NEEDS = "html-to-markdown"

@@ -20,6 +20,7 @@ from tplspider.demo.server import Handler, SiteServer
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"
 
+Routes = dict[str, Callable[[Handler], object]]
 # The setting for a resolver. Scrapy 2.19 renamed it.
 DNS_RESOLVER = next(
     name for name in ("TWISTED_DNS_RESOLVER", "DNS_RESOLVER") if hasattr(default_settings, name)
@@ -36,7 +37,7 @@ SETTINGS = {
 class FixtureServer(SiteServer):
     """A fixture site, with routes that misbehave: functions that are given the request."""
 
-    def __init__(self, site: Path, routes: dict[str, Callable[[Handler], object]] | None = None):
+    def __init__(self, site: Path, routes: Routes | None = None):
         super().__init__(site)
         self.routes = routes or {}
 

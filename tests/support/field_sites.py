@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Routes
 from tests.support.odd_extractors import workers_of
 from tests.support.other_project import NAME, Project
 from tplspider.demo.server import Handler
-
-Routes = dict[str, Callable[[Handler], object]]
 
 ADDON = 'ADDONS = {"tplspider.addon.Addon": 500}\n'
 FIELDS = '{"text": "main_text", "evidence": "evidence"}'

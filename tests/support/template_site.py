@@ -7,11 +7,10 @@ from typing import Any
 
 from lxml import etree
 
+from tests.support.crawls import Routes
 from tplspider.demo.server import Handler
 from tplspider.sources.saved_folder import SavedFile, SavedFolder
 from tplspider.web.page import WebPage
-
-Routes = dict[str, Callable[[Handler], object]]
 
 CONTENT = {
     "": "Only the key page tells this. It does so at some length, as pages do.",
