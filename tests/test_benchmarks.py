@@ -1,13 +1,13 @@
 import csv
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
 from benchmarks.evaluation.sites import LabelledSite
-from tests.support.crawls import PROJECT, Crawl
+from tests.support.crawls import Crawl, run_command
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
@@ -17,15 +17,8 @@ from tplspider.web.page import WebPage
 def table1(*options: str, folder: Path) -> Crawl:
     """Measure, into means.csv and sites.csv."""
     files = [f"--csv={folder / 'means.csv'}", f"--per-site={folder / 'sites.csv'}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.table1", "--extractors=none", *files, *options],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    return Crawl(done.returncode, done.stdout, done.stderr, folder)
+    command = (sys.executable, "-m", "benchmarks.table1", "--extractors=none", *files, *options)
+    return replace(run_command(*command, timeout=240), folder=folder)
 
 
 # body, ul, four times li and a, main: 11 elements of template, and one that is not.

@@ -90,15 +90,10 @@ class Reader:
     def start(self, line: str) -> None:
         log = self.home / "scrapyd.log"
         with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                line,
-                shell=True,
-                cwd=self.server.folder,
-                env={k: v for k, v in self.variables.items() if not k.startswith("SCRAPYD_")},
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            env = {k: v for k, v in self.variables.items() if not k.startswith("SCRAPYD_")}
+            named: Any = {"stdout": output, "stderr": output, "start_new_session": True}
+            folder = self.server.folder
+            self.process = subprocess.Popen(line, shell=True, cwd=folder, env=env, **named)
         self.server.wait_until_up(self.process, log)
 
 

@@ -32,19 +32,15 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
 def test_no_byte_is_asked_of_another_site(crawl: RunCrawl, serve: Serve) -> None:
     other = serve("menu")
     links = ["http", "port", "refresh", "file", "data", "script", "twice"]
-    server = serve(
-        "hooks",
-        {
-            "/": key_page(*links),
-            "/http": to(other.url.replace("127.0.0.1", "other.example.net") + "/"),
-            "/port": to(other.url + "/"),
-            "/refresh": refresh(f"0; url={other.url}/docs/"),
-            "/file": to("file:///etc/passwd"),
-            "/data": to("data:text/html,hello"),
-            "/script": to("javascript:alert(1)"),
-            "/twice": to("/port"),
-        },
-    )
+    routes = {"/": key_page(*links), "/refresh": refresh(f"0; url={other.url}/docs/")}
+    routes |= {"/http": to(other.url.replace("127.0.0.1", "other.example.net") + "/")}
+    routes |= {
+        "/port": to(other.url + "/"),
+        "/file": to("file:///etc/passwd"),
+        "/twice": to("/port"),
+    }
+    routes |= {"/data": to("data:text/html,hello"), "/script": to("javascript:alert(1)")}
+    server = serve("hooks", routes)
     done = crawl(server.url + "/")
     assert done.summary["complete"]
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "none"]

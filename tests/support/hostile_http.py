@@ -106,14 +106,8 @@ BODIES = [
     Trap("/empty.html", "bad-response", lambda exchange: exchange.answer()),
     Trap("/truncated.html", "bad-response", raw(OK + b"Content-Length: 99\r\n\r\n<p>only this")),
     # What comes after the body must not be taken for the answer to the next request.
-    Trap(
-        "/over-long.html", "page", lambda exchange: exchange.answer(b"<p>Full</p>" + OK, length=11)
-    ),
-    Trap(
-        "/chunk-garbage.html",
-        "bad-response",
-        raw(CHUNKED + b"4\r\n<p>x\r\nzz\r\n<p>y\r\n0\r\n\r\n"),
-    ),
+    Trap("/over-long.html", "page", lambda each: each.answer(b"<p>Full</p>" + OK, length=11)),
+    Trap("/chunk-garbage.html", "bad-response", raw(CHUNKED + b"4\r\n<p>x\r\nzz\r\n<p>y\r\n0\r\n")),
     Trap("/chunk-no-end.html", "bad-response", raw(CHUNKED + b"4\r\n<p>x\r\n")),
 ]
 ENCODINGS = [
