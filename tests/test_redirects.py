@@ -32,14 +32,11 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
 def test_no_byte_is_asked_of_another_site(crawl: RunCrawl, serve: Serve) -> None:
     other = serve("menu")
     links = ["http", "port", "refresh", "file", "data", "script", "twice"]
-    routes = {"/": key_page(*links), "/refresh": refresh(f"0; url={other.url}/docs/")}
-    routes |= {"/http": to(other.url.replace("127.0.0.1", "other.example.net") + "/")}
-    routes |= {
-        "/port": to(other.url + "/"),
-        "/file": to("file:///etc/passwd"),
-        "/twice": to("/port"),
-    }
-    routes |= {"/data": to("data:text/html,hello"), "/script": to("javascript:alert(1)")}
+    away = other.url.replace("127.0.0.1", "other.example.net")
+    targets = {"http": f"{away}/", "port": f"{other.url}/", "file": "file:///etc/passwd"}
+    targets |= {"data": "data:text/html,hello", "script": "javascript:alert(1)", "twice": "/port"}
+    routes = {f"/{name}": to(target) for name, target in targets.items()}
+    routes |= {"/": key_page(*links), "/refresh": refresh(f"0; url={other.url}/docs/")}
     server = serve("hooks", routes)
     done = crawl(server.url + "/")
     assert done.summary["complete"]
