@@ -18,9 +18,8 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     summary = tmp_path / "summary.json"
-    done = run_scrapy(
-        *("text", f"{server.url}/", "-n", "2", "-a", f"summary={summary}"), folder=tmp_path
-    )
+    given = ("text", f"{server.url}/", "-n", "2", "-a", f"summary={summary}")
+    done = run_scrapy(*given, folder=tmp_path)
     assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
     assert done.summary["requested_size"] == 2
     done = run_scrapy("text", "--html", f"{server.url}/", folder=tmp_path)
@@ -137,15 +136,12 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
 
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-NEEDS = "html-to-markdown"
 
 
 def site() -> dict[str, bytes]:
     """The usual site, with more in the key page, whose addresses are relative to a folder."""
-    return {
-        **pages_of(),
-        "": pages_of(more=MORE)[""].replace(b"<title>", b"<base href=/deep/><title>"),
-    }
+    key = pages_of(more=MORE)[""].replace(b"<title>", b"<base href=/deep/><title>")
+    return {**pages_of(), "": key}
 
 
 def markdown_of(server: FixtureServer) -> str:
