@@ -9,6 +9,7 @@ import pytest
 from tests.support.browsers import html as give
 from tests.support.crawls import Crawl, FixtureServer, RunCrawl, Serve
 from tests.support.internet import redirect
+from tests.support.many_programs import run_program
 from tplspider.demo.server import Handler
 
 MENU = "".join(
@@ -112,3 +113,12 @@ def test_time_is_up_while_it_is_loaded(run: Run) -> None:
     assert done.summary["reason"] == "complete_subdigraph"
     assert [row["reason"] for row in done.summary["witnesses"]] == ["not-loaded"]
     assert template["evidence"] == 3
+
+
+def test_the_loads_of_a_text_include_it(serve: Serve, tmp_path: Path) -> None:
+    given = '(given, strategy="guided", allow_private=True, settings=SETTINGS)'
+    server = serve("alone", ROUTES)
+    body, url = f"show(tplspider.get_text{given}.loads)", server.url + KEY
+    done = run_program(body, tmp_path, reactor=False, given=url)
+    assert done.printed == [len(server.pages_asked)], done.log
+    assert SIBLING in server.log
