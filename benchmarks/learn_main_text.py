@@ -57,10 +57,16 @@ KEYS = 6  # pages of a site of detail pages
 FOLDS = 10
 RARE = 8  # pages: a feature of fewer is left out
 PENALTY = 0.5, 0.5  # on the squares of the weights of each stage
-# How much a page of a set counts. Where a set has gold for the article alone, it tells least about
-# what else readers come for.
-COUNTS = {"fundus": 2.0, "aed": 1.5, "swde": 1.0, "silver": 2.0, "labelled": 4.0}
-
+# How much a page of a set counts, alone and compared with others. Without evidence nobody can tell
+# what else on a page is its own.
+COUNTS = {
+    "fundus": (2.0, 2.0),
+    "aed": (1.5, 1.5),
+    "swde": (0.3, 1.0),
+    "silver": (0.5, 2.0),
+    "labelled": (2.0, 4.0),
+}
+UNCLEAR: frozenset[Feature] = frozenset({("to the page",), ("in", ".menu"), ("in", "nav")})
 # And how much the lines of each kind, where the site tells what is which.
 KINDS = {"value": 0.8, "own": 0.5, "boilerplate": 0.3}
 DETAILS = frozenset({"swde", "silver"})  # judged by what is found, lost and left
@@ -191,9 +197,11 @@ def _example(  # noqa: PLR0917
     labels = label(lines)
     for n, features in enumerate(first.features):
         if ("comment beside", 2) in features:  # comments beside a text are not what it says
-            labels[n] = 0.0, labels[n][1]
-        if ("h1", "is") in features and name in {"fundus", "aed"}:
-            labels[n] = labels[n][0], 0.0  # its gold is without headings
+            labels[n] = 0.0, 4 * labels[n][1]
+        elif ("h1", "is") in features and name in {"fundus", "aed"}:
+            labels[n] = labels[n][0], 0.0  # their gold is without headings
+        elif name in DETAILS and not UNCLEAR.isdisjoint(features):
+            labels[n] = labels[n][0], 0.0  # one page's own, but there for getting about
     return Example(name, host, len(others), first, others, marks, labels, judge)
 
 
@@ -430,7 +438,10 @@ class Model:
 
 def counts_of(example: Example) -> float:
     """How much an example counts: few articles have several siblings here."""
-    return COUNTS[example.set] * (3 if example.set == "fundus" and example.siblings > 1 else 1)
+    alone, compared = COUNTS[example.set]
+    if example.set == "fundus" and example.siblings > 1:
+        compared *= 3
+    return compared if example.siblings else alone
 
 
 # What comes of it.

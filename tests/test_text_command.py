@@ -35,6 +35,18 @@ def test_the_text_and_nothing_else(serve: Callable[..., FixtureServer], tmp_path
     assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
 
 
+def test_why_lines_are_kept(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    done = run_scrapy("text", "--explain", f"{server.url}/", folder=tmp_path)
+    assert done.code == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(CONTENT[""].splitlines())
+    sign, score, *_ = lines[0].split()
+    assert (sign, CONTENT[""][:20] in lines[0]) == ("+", True)
+    assert float(score)
+    assert lines[0].endswith(")")  # the features that weighed most
+
+
 def test_a_terminal_that_cannot_show_the_text(
     serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +79,7 @@ def test_a_page_by_itself(serve: Callable[..., FixtureServer], tmp_path: Path) -
     [
         pytest.param(("URL", "-n", "0"), "n: ", marks=pytest.mark.quick),
         ((), "address"),
+        (("URL", "--explain", "--html"), "--explain"),
         (("URL", "-i", "list.txt"), "-i"),
         (("-i", "missing.txt"), "urls: "),
         (("--html", "--markdown", "URL"), "--markdown"),

@@ -549,3 +549,22 @@ def compare(
     pages that tell something, or a few that do not, the others are not looked at.
     """
     return Companions(most=0).compare(key, pages, seconds=seconds, most=most)
+
+
+def explain_template(
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
+) -> PageTemplate:
+    """As `extract_template`, but ``main_text`` says of each line why it is kept or left out.
+
+    Lines that are template are not in it.
+    """
+    compared = compare(key, pages, seconds=seconds, most=most)
+    if compared is None:
+        compared = not_compared(flatten(parse_html(key.html), key.url, Vocabulary()))
+    found = _outcome(key.url, compared.pages)
+    found.main_text = "\n".join(map(str, find_main_part(compared, explain=True).judged))
+    return found

@@ -70,31 +70,35 @@ _AROUND = (
 ).split()
 _LIKE = {"caption": "figcaption", "ol": "ul", "option": "button", "select": "button"}
 _LIKE |= {"label": "form", "textarea": "form", **dict.fromkeys(("h3", "h4", "h5", "h6"), "h2")}
+# Beginnings of words in classes and ids.
 _WORDS = {
-    "comment": r"comment(?!ary)|disqus|\brespond\b|repl(?:y|ies)\b|discussion|kommentar|talkback",
-    "side": r"side|rail|aside|widget|secondary|gutter|right-?col|col-?right",
-    "menu": r"nav|menu|crumb|pager|pagin|toc\b|tabs",
-    "foot": r"foot|copyright|legal|colophon|disclaim",
-    "head": r"header|masthead|banner|logo|topbar|skip",
-    "related": r"relat|recommend|similar|popular|trend|most|latest|recent|promo|teaser|also"
-    r"|read-?more|more-|outbrain|taboola|next|prev|card|upsell|carousel|slider",
-    "ad": r"\bad[sv]?\b|advert|sponsor|commercial|-ad-|adslot|dfp",
-    "share": r"shar(?:e|ing)|social|facebook|twitter|tweet|follow|bookmark|addthis|tool",
-    "meta": r"meta|byline|author|date|time|posted|publish|credit|tags?\b|tagged|categor|topic"
-    r"|kicker|label",
-    "form": r"subscri|newsletter|sign-?up|log-?in|regist|search|form|poll|donat|paywall|cookie"
-    r"|consent|modal|popup|overlay|promp|alert|notice",
-    "media": r"caption|photo|image|img|galler|figure|media|video|player|embed|thumb|audio",
-    "text": r"content|article|entry|post|story|text|body|main|prose|copy|paragraph|wysiwyg",
-    "title": r"title|headline|heading",
-    "unseen": r"hid(?:e|den)|sr-only|screen-?reader|invisible|no-?print|collapse",
-    "lead": r"lead|intro|summary|abstract|excerpt|standfirst|descr|dek|subtitle|deck|chapo",
-    "data": r"price|product|detail|spec|attrib|info|review|rating|profile|stat|field|value|bio",
-    "list": r"list|item|row|grid|result|feed|archive",
+    "comment": "comments?(?![a-z])|disqus|respond(?![a-z])|repl(?:y|ies)(?![a-z])|discussion"
+    "|kommentar|comentario|talkback",
+    "side": "side|rail|aside|widget|secondary|gutter",
+    "menu": "nav|menu|breadcrumb|crumb|pager|pagin|toc(?![a-z])|tabs",
+    "foot": "foot|copyright|legal|colophon|disclaim",
+    "head": "header|masthead|banner|logo|topbar|skip",
+    "related": "relat|recommend|similar|popular|trend|most|latest|recent|promo|teaser|also"
+    "|readmore|more|outbrain|taboola|next|prev|upsell|carousel|slider",
+    "ad": "ad[sv]?(?![a-z])|advert|sponsor|commercial|adslot|dfp",
+    "share": "shar(?:e|ing)|social|facebook|twitter|tweet|follow|bookmark|addthis|tool",
+    "meta": "meta|byline|author|date|time|posted|publish|credit|tags?(?![a-z])|tagged|categor"
+    "|topic|kicker|label",
+    "form": "subscri|newsletter|signup|login|regist|search|form(?![a-z])|poll|donat|paywall"
+    "|cookie|consent|modal|popup|overlay|prompt|alert|notice",
+    "media": "caption|photo|image|img|galler|figure|media|video|player|embed|thumb|audio",
+    "text": "content|article|entry|post(?![a-z])|story|text|body|main|prose|copy(?![a-z])"
+    "|paragraph|wysiwyg",
+    "title": "title|headline|heading",
+    "unseen": "hid(?:e|den)|sr(?![a-z])|screenreader|invisible|noprint|collapse",
+    "lead": "lead|intro|summary|abstract|excerpt|standfirst|descr|dek|subtitle|deck|chapo",
+    "data": "price|product|detail|spec|attrib|info|review|rating|profile|stat|field|value|bio",
+    "list": "list|item|row|grid|result|feed|archive",
 }
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NAMES = [*_AROUND, *(f".{group}" for group in _WORDS)]
 _BITS = {name: 1 << place for place, name in enumerate(_NAMES)}
-_PATTERNS = [(re.compile(words), _BITS[f".{group}"]) for group, words in _WORDS.items()]
+_PATTERNS = [(re.compile(f"(?<![a-z])(?:{words})"), _BITS[f".{group}"]) for group, words in _WORDS.items()]
 _H1, _COMMENT, _TEXT = _BITS["h1"], _BITS[".comment"], _BITS[".text"]
 _BESIDE = sum(
     _BITS[name]
@@ -109,7 +113,7 @@ def _signs(tag: str, id_: str | None, class_: str | None) -> int:
     """What an element is called, as bits."""
     signs = _BITS.get(_LIKE.get(tag, tag), 0)
     if id_ or class_:
-        text = f"{id_ or ''} {class_ or ''}".lower()
+        text = _CAPITAL.sub("-", f"{id_ or ''} {class_ or ''}").lower()
         for pattern, bit in _PATTERNS:
             if pattern.search(text):
                 signs |= bit
@@ -123,14 +127,15 @@ def _named(where: str, signs: int) -> tuple[Feature, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def _kind(tag: str, class_: str | None) -> str:
-    """The tag and the class of an element, digits left out."""
-    return f"{tag}.{_DIGITS.sub('', class_)}" if class_ else tag
+    """The tag of an element and the first two words of its class, digits left out."""
+    return f"{tag}.{' '.join(_DIGITS.sub('', class_).split()[:2])}" if class_ else tag
 
 
 # What is in a line.
 
 _SIZES = (3, 8, 16, 30, 50, 80, 130, 200, 350)  # letters
 _SHAPES = ("tiny", "tiny", "short", "short", "mid", "mid", *["long"] * 4)
+_LEVELS = 3  # around the box, where there may be others like it
 _LONG = 80  # letters of running text
 _TEXTY, _FEW_LINKS = 40, 0.4
 # In lower case: looking for either is slow.
@@ -254,8 +259,9 @@ class _Around:
 
 
 def _twins(page: FlatPage, box: int) -> list[int]:
-    """The box and others of its kind beside it, or beside what it is in: entries of a list."""
-    for inner in (box, max(page.parents[box], 0)):
+    """What the box is in and others of that kind beside it, if there are: entries of a list."""
+    inner = box
+    for _ in range(_LEVELS):
         if inner <= 0:
             break
         kind = _kind(page.tags[inner], page.names[inner][1])
@@ -263,6 +269,7 @@ def _twins(page: FlatPage, box: int) -> list[int]:
         twins = [each for each in beside if _kind(page.tags[each], page.names[each][1]) == kind]
         if len(twins) > 1:
             return twins
+        inner = page.parents[inner]
     return [box]
 
 
@@ -310,8 +317,6 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
         )
         for parent, (of_all, of_long, in_links) in groups.items()
     }
-    sum_all = [0, *accumulate(line.letters for line in lines)]
-    sum_linked, sum_texty = [0, *accumulate(linked)], [0, *accumulate(texty)]
     padded = ["none", *shapes, "none"]
     kinds: dict[int, str] = {-1: ""}
     places: dict[object, tuple[Features, int, int, tuple[str, str, str]]] = {}
@@ -343,15 +348,12 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
             )
             slot = kinds[block], kinds[parent], kinds[parents[parent]]
             place = places[key] = features, value, where, slot
-        low, high = max(n - 4, 0), min(n + 5, count)
-        in_links = 5 * (sum_linked[high] - sum_linked[low]) // (sum_all[high] - sum_all[low] or 1)
         own = [
             ("size", size, links[n]),
             ("box", place[2], shape),
             ("mass", mass, int(inside[n]), shape),
             ("before", padded[n]),
             ("after", padded[n + 2]),
-            ("around", min(in_links, 4), bisect_right((1, 2, 4), sum_texty[high] - sum_texty[low])),
             *_words(line.text, shape, size),
         ]
         if n < first:
@@ -454,8 +456,7 @@ def second_stage(
         if pages:
             times = on[n]
             stands = "all" if times == pages else "most" if 2 * times > pages else "some"
-            own.append(("on and score", stands if times else "none", level // 2))
-            own.append(("on", stands if times else "none"))
+            own.append(("on", stands if times else "none", level // 2))
         shared = of_level[level], of_slot[slots[n]], of_parent[first.parents[n]]
         found.append((*shared[0][0], *shared[1][0], *shared[2][0], *own))
         scores.append(shared[0][1] + shared[1][1] + shared[2][1] + score(own))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from tplspider.template.line_scores import first_stage, second_stage, strongest
+from tplspider.template.line_scores import UNIT, first_stage, second_stage, strongest
 from tplspider.template.lines import (
     BLOCKS,
     CELLS,
@@ -219,6 +219,7 @@ def _is_hidden(element: Element) -> bool:
 
 # Which lines of a page are its main text, and the elements that hold them.
 
+LITTLE = 200  # letters: where there are fewer, all are kept
 _WORD = re.compile(r"\w")
 
 
@@ -230,6 +231,11 @@ class JudgedLine:
     kept: bool
     score: int
     reasons: list[tuple[Feature, int]]
+
+    def __str__(self) -> str:
+        reasons = (f"{' '.join(map(str, name))} {weight / UNIT:+.2f}" for name, weight in self.reasons)
+        sign = "+" if self.kept else "-"
+        return f"{sign} {self.score / UNIT:6.2f}  {self.text:.60}  ({', '.join(reasons)})"
 
 
 @dataclass(slots=True)
@@ -330,7 +336,7 @@ def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
     sums = [0] * len(lines)
     for line, value, n in zip(lines, scores, leaders, strict=True):
         sums[n] += value * line.letters
-    if not any(value > 0 for value in sums):
+    if sum(line.letters for line in lines) < LITTLE or not any(value > 0 for value in sums):
         return [True] * len(lines)
     return [sums[n] > 0 for n in leaders]
 
