@@ -9,7 +9,7 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support import hostile_pages, hostile_redirects, template_site
+from tests.support import hostile_pages, template_site
 from tests.support.hostile_server import Exchange, HostileServer
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def of_folder(folder: Path) -> Answers:
         if file.name == "_redirects":
             for line in file.read_text("utf-8").splitlines():
                 source, target, status = line.split()
-                answers[source] = hostile_redirects.redirect(target, f"{status} Moved")
+                answers[source] = hostile_pages.redirect(target, f"{status} Moved")
         elif file.is_file():
             answers[path] = partial(_send, file)
             if file.name == "index.html":
@@ -89,7 +89,7 @@ def domains() -> Answers:
 
 def hostile() -> Answers:
     """Redirects of all kinds, duplicates, odd types, character sets and addresses; then a menu."""
-    traps = [*hostile_pages.TRAPS, *hostile_redirects.TRAPS]
+    traps = hostile_pages.TRAPS
     menu = "".join(f'<li><a href="{path}">{path}</a></li>' for path in MENU)
     copies = ("/", "/copy.html", "/?session=1")
     hrefs = [*copies, "/missing.html", *(trap.href or escape(trap.path) for trap in traps)]
@@ -102,7 +102,7 @@ def hostile() -> Answers:
         exchange.answer(hostile_pages.html(f"{exchange.path}<ul>{menu}</ul>"))
 
     return {
-        **hostile_redirects.STEPS,
+        **hostile_pages.STEPS,
         **{trap.path: trap.answer for trap in traps},
         **dict.fromkeys(copies, key),
         **dict.fromkeys(MENU, member),

@@ -22,9 +22,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from benchmarks.http_source import HttpSource
 from tests import literal
 from tests.support.crawls import run_scrapy
-from tests.support.http_source import HttpSource
 from tplspider import NoPage, Redirect
 from tplspider.demo.server import SiteServer
 from tplspider.search.cliques import MAX_REDIRECTS

@@ -1,9 +1,12 @@
-"""What each sign of the strategy ``guided`` brings, and what it saves on real sites.
+"""The strategies side by side, what each sign of ``guided`` brings, and what it saves.
 
-    python -m benchmarks.strategies [--corpus DIR ...] [--roots FOLDER ...] [--size 3] [--http]
+    python -m benchmarks.strategies [--corpus DIR ...] [--silver DIR ...]
+                                    [--roots FOLDER ...] [--size 3] [--http] [--signs]
 
-On each corpus of labelled sites (see docs/evaluation.md): the mean loads and F1 of ``paper``, of
-``guided``, and of ``guided`` without one of its signs. Each of the --roots is the document root of
+On each corpus of labelled sites (see docs/evaluation.md): the mean loads of all strategies, the F1
+of their templates and of their texts; with --signs, also of ``guided`` without one of its signs. On
+each of --silver, sites without labels: loads, own text lost and boilerplate left. Each of the
+--roots is the document root of
 a website, such as a manual as a distribution packages it: its index page and three others at even
 distances are key pages, and the loads of ``paper`` and ``guided`` are compared. Files are read as
 they are; with --http the index pages are crawled by the spider, too, over loopback.
@@ -19,12 +22,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from benchmarks.evaluation.measure import Plan, measure
+from benchmarks.evaluation import tables
+from benchmarks.evaluation.measure import TEXTS, Plan, measure, measure_texts
 from benchmarks.evaluation.scores import mean
 from tests.support.crawls import run_scrapy
 from tplspider.demo.server import SiteServer
 from tplspider.search import guided
-from tplspider.search.session import SearchOptions
+from tplspider.search.session import STRATEGIES, SearchOptions
 from tplspider.sources.base import search_pages
 from tplspider.sources.folder import FolderSite
 
@@ -42,9 +46,10 @@ SIGNS = {
     "link relevance": ("RELEVANCE",),
     "same depth": ("SAME_DEPTH",),
     "query": ("QUERY",),
+    "deferred addresses": ("DEFERRED",),
     "all signs but the evidence": (
         *("ENTRIES", "OWN_ENTRY", "PLACES", "MENU_PLACE", "TEXT_PLACE", "SEQUENCE"),
-        *("RELEVANCE", "SAME_DEPTH", "QUERY"),
+        *("RELEVANCE", "SAME_DEPTH", "QUERY", "DEFERRED"),
     ),
 }
 
@@ -84,6 +89,26 @@ def on_corpus(corpus: Path, strategy: str, sizes: tuple[int, ...]) -> str:
         f1 = mean([result.score.f1 for result in of_size])
         cells.append(f"{loads:6.2f} {f1:.4f}")
     return "  ".join(cells)
+
+
+def choices(corpus: Path, sizes: tuple[int, ...]) -> None:
+    """Print loads, the F1 of the template and those of the texts, with each strategy."""
+    print(f"\n{corpus}: {'n':>3} {'loads':>6} {'F1':>7}  {'  '.join(TEXTS)}")
+    for size in sizes:
+        results, texts = measure(Plan(corpus, (size,), tuple(STRATEGIES), ("ours",), 100), {})
+        for name in STRATEGIES:
+            own = [result for result in results if result.strategy == name]
+            loads = mean([result.choice.all_loads for result in own])
+            f1 = mean([result.score.f1 for result in own])
+            found = [mean([s.f1 for s in texts[f"{name}: {text}"].values()]) for text in TEXTS]
+            scores = "  ".join(f"{score:12.4f}" for score in found)
+            print(f"  {name:<10} {size:3} {loads:6.2f} {f1:7.4f}  {scores}")
+
+
+def on_silver(corpus: Path, sizes: tuple[int, ...]) -> None:
+    """Print loads, and what the texts of each strategy lose and leave, as the whole site judges."""
+    results = measure_texts(Plan(corpus, sizes, tuple(STRATEGIES), (), 100), {})
+    print(f"\n{corpus}\n{tables.silver_table(tables.silver_rows(results))}")
 
 
 def ablation(corpus: Path, sizes: tuple[int, ...]) -> None:
@@ -174,13 +199,20 @@ def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--corpus", nargs="+", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--silver", nargs="+", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--signs", action="store_true", help="guided without each sign, too")
     parser.add_argument("--roots", nargs="+", default=[], type=Path, metavar="FOLDER")
-    parser.add_argument("--sizes", default="3,8", help="of the ablation (default: %(default)s)")
+    parser.add_argument("--sizes", default="3", help="on corpora (default: %(default)s)")
     parser.add_argument("--size", default=3, type=int, help="on --roots (default: %(default)s)")
     parser.add_argument("--http", action="store_true", help="crawl the index pages, too")
     options = parser.parse_args()
+    sizes = tuple(map(int, options.sizes.split(",")))
     for corpus in options.corpus:
-        ablation(corpus, tuple(map(int, options.sizes.split(","))))
+        choices(corpus, sizes)
+        if options.signs:
+            ablation(corpus, sizes)
+    for corpus in options.silver:
+        on_silver(corpus, sizes)
     if options.roots:
         on_roots(options.roots, options.size, http=options.http)
 

@@ -1,23 +1,37 @@
 """Fixtures for real crawls, and the kinds of tests."""
 
-from __future__ import annotations
-
+import os
+import shutil
 import signal
-from typing import TYPE_CHECKING
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
 
-from tests.support.bytecode import keep_bytecode
-from tests.support.crawls import SITES, Crawl, FixtureServer, run_scrapy
-from tests.support.kinds import KIND_OF_FIXTURE, KINDS, longest_first
+from tests.support.crawls import SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
+from tests.support.kinds import KIND_OF_FIXTURE, KINDS, how_many, longest_first
+from tplspider.demo.server import Handler
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from pathlib import Path
 
-    from playwright.sync_api import Browser
+def keep_bytecode(config: pytest.Config) -> None:
+    """Where Python is not to write bytecode beside the code, have it written into pytest's cache.
 
-    from tplspider.demo.server import Handler
+    Without any, every crawl compiles the whole project before it starts, and so does every worker
+    of pytest with all tests.
+    """
+    cache = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+    if not sys.dont_write_bytecode or cache is None:
+        return
+    folder: Path = cache.mkdir("bytecode")
+    # Copies of the project that tests made the last time.
+    shutil.rmtree(folder.joinpath(*Path(tempfile.gettempdir()).parts[1:]), ignore_errors=True)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(folder)
+    sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,11 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell starts it like that in the background, and crawls would not take notice of Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # pytest compiles all of it, unless there is bytecode.
-    import hypothesis
-
-    from tests.support.examples import how_many
-
     # No test fails because a machine is slow.
     hypothesis.settings.register_profile(
         "patient",
@@ -46,7 +55,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture
-def crawl(tmp_path: Path) -> Callable[..., Crawl]:
+def crawl(tmp_path: Path) -> RunCrawl:
     """Crawl an address; candidates and summary land in out.json and summary.json."""
 
     def run(url: str, settings: dict[str, str] | None = None, **arguments: object) -> Crawl:
@@ -64,7 +73,7 @@ def crawl(tmp_path: Path) -> Callable[..., Crawl]:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., FixtureServer]]:
+def serve() -> Iterator[Serve]:
     """Serve fixture sites until the test ends."""
     servers: list[FixtureServer] = []
 
@@ -81,11 +90,10 @@ def serve() -> Iterator[Callable[..., FixtureServer]]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Any]:
     """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
-    from tests.support.browser_profile import CHROMIUM
-    from tests.support.opened_pages import chromium
+    from tests.support.browsers import CHROMIUM, chromium
 
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")

@@ -30,7 +30,9 @@ SEQUENCE = -1.0
 RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
+DEFERRED = -4.0  # other forms of the key page, feeds, and what is shaped like a link that failed
 PATIENCE = 8  # times n: the links after which sortLinks has a say
+FEEDS = {"atom", "feed", "print", "rss", "rss2"}
 DENSE = 0.6  # the share of the text in links that makes a block one of links
 _MENU_TAGS = frozenset({"nav", "header"})
 _TEXT_TAGS = frozenset({"article", "footer", "main", "p"})
@@ -55,11 +57,23 @@ def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     taken = 0
     while left:
         loaded.read(search.visits)
+        shapes = [_shape(visit.link.identity) for visit in search.visits]
+        failed = {
+            shape
+            for i, (shape, visit) in enumerate(zip(shapes, search.visits, strict=True))
+            if visit.no_page and shape not in shapes[:i]
+        }
         if taken >= PATIENCE * search.size and taken % 2:
             best = next(iter(left))
         else:
             evidence, whole = loaded.evidence, max(len(loaded.pages), 1) ** 2
-            best = max(left, key=lambda i: EVIDENCE * evidence[i] / whole + prior[i])
+            best = max(
+                left,
+                key=lambda i: (
+                    EVIDENCE * evidence[i] / whole
+                    + (prior[i] + DEFERRED * (_shape(links[i].identity) in failed))
+                ),
+            )
         del left[best]
         taken += 1
         yield links[best]
@@ -116,10 +130,41 @@ def _prior(links: Sequence[Link], search: SubdigraphSearch) -> list[float]:
     return [
         _menu_score(signs)
         + RELEVANCE / groups[distance]
-        + SAME_DEPTH * (_depth(link.identity) == depth)
-        + QUERY * ("?" in link.identity and "?" not in key.identity)
+        + (
+            SAME_DEPTH * (_depth(link.identity) == depth)
+            + QUERY * ("?" in link.identity and "?" not in key.identity)
+            + DEFERRED * (_is_feed(link.identity) or _is_form(link.identity, key.identity))
+        )
         for link, signs, distance in zip(links, menu_signs(links, key.url), of_link, strict=True)
     ]
+
+
+def _is_feed(identity: str) -> bool:
+    *_, name = urlsplit(identity).path.lower().removesuffix("/").split("/")
+    return name.endswith((".atom", ".rss", ".xml")) or name in FEEDS
+
+
+def _is_form(identity: str, key: str) -> bool:
+    """Whether an address is the key page's own but for an index, ending, slash, www or query."""
+    (own, own_query), (other, other_query) = map(_bare, (key, identity))
+    return own == other and (not own_query or own_query == other_query)
+
+
+def _bare(identity: str) -> tuple[str, str]:
+    parts = urlsplit(identity)
+    path = re.sub(r"(/(index|default|home))?(\.\w{1,5})?/?$", "", parts.path, flags=re.IGNORECASE)
+    return parts.netloc.removeprefix("www.") + path, parts.query.lower()
+
+
+def _shape(identity: str) -> tuple[object, ...]:
+    """The directory of an address, its ending, its parameters, and the namespace of a wiki."""
+    parts = urlsplit(identity)
+    *directory, name = (parts.netloc + parts.path).removesuffix("/").split("/")
+    is_directory = parts.path.endswith("/")
+    ending = "/" if is_directory else name.split(".")[-1] if "." in name else ""
+    space = name.split(":")[0] if ":" in name else ""
+    parameters = [pair.split("=")[0] for pair in parts.query.split("&")]
+    return parts.scheme, *directory, space, ending, *parameters
 
 
 def _menu_score(signs: MenuSigns) -> float:

@@ -5,22 +5,18 @@ shares no code with the package under test. Where the two disagree, one of them 
 definition.
 """
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin, urlparse, urlsplit
 
 from parsel import Selector
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 from tldextract import TLDExtract
 from w3lib.url import canonicalize_url, safe_url_string
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 C0_CONTROLS_AND_SPACE = "".join(chr(code) for code in range(0x21))
 DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -1,7 +1,5 @@
 """When two addresses are one link, how one is read off a page, and whose site it is of."""
 
-from __future__ import annotations
-
 from urllib.parse import urljoin
 
 import pytest

@@ -1,24 +1,18 @@
 """``scrapy archive``, as a person runs it."""
 
-from __future__ import annotations
-
-import json
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.support.crawls import Crawl, run_scrapy
+from tests.support.crawls import rows as rows_of
 from tests.support.template_site import CONTENT, page, pages_of
 from tests.support.warc_files import packed, record, response
 from tplspider import open_archive, search_pages
 from tplspider.search.session import SearchLimits
-from tplspider.sources.archive import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 HOSTS = [f"http://{name}.example" for name in ("a", "b", "c")]
 
@@ -37,10 +31,6 @@ def warc(path: Path, hosts: Iterable[str] = HOSTS) -> Path:
 
 def archive(folder: Path, *arguments: object, **settings: str) -> Crawl:
     return run_scrapy("archive", *map(str, arguments), folder=folder, settings=settings)
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def keys(path: Path, *lines: str) -> Path:
@@ -63,7 +53,7 @@ def test_rows_are_those_of_the_library(tmp_path: Path) -> None:
     done = archive(tmp_path, file, "-i", listed, *told)
     assert done.code == 1, done.log  # of the bad line
     assert "Traceback" not in done.log
-    rows = sorted(read(summary), key=lambda row: row["line"])
+    rows = sorted(rows_of(summary), key=lambda row: row["line"])
     assert [row["line"] for row in rows] == [2, 3, 4, 5, 6, 7]
     outcomes = ["ok", "ok", "ok", "bad-input", "not-archived", "robots"]
     assert [row["key_outcome"] for row in rows] == outcomes
@@ -73,10 +63,10 @@ def test_rows_are_those_of_the_library(tmp_path: Path) -> None:
     assert session.summary is not None
     expected = asdict(session.summary) | {"line": 3, "input": {"note": "first"}}
     assert {**rows[1], "input": {"note": "first"}} == expected
-    assert [row for row in read(out) if row["key_url"] == urls[0]] == [
+    assert [row for row in rows_of(out) if row["key_url"] == urls[0]] == [
         asdict(each) for each in session.candidates()
     ]
-    assert {row["key_url"]: row["main_text"] for row in read(texts)} == {
+    assert {row["key_url"]: row["main_text"] for row in rows_of(texts)} == {
         urls[0]: CONTENT[""], urls[1]: CONTENT[""],
     }  # fmt: skip
 
@@ -90,7 +80,7 @@ def test_where_the_archive_is_too_thin_a_pool_gives_the_text(tmp_path: Path) -> 
     listed = keys(tmp_path / "keys.txt", f"{host}/")
     done = archive(tmp_path, file, "-i", listed, "--texts", texts, "--summary", summary)
     assert done.code == 0, done.log
-    (row,), (end,) = read(texts), read(summary)
+    (row,), (end,) = rows_of(texts), rows_of(summary)
     assert (row["method"], row["evidence"], row["main_text"]) == ("pool", 3, CONTENT[""])
     assert (end["method"], end["cs_size"], end["not_archived"], end["loads"]) == ("pool", 0, 3, 1)
 
@@ -103,30 +93,11 @@ def test_files_that_hold_nothing_are_named(tmp_path: Path) -> None:
     log.write_bytes(packed([record("warcinfo", content=b"software: x\r\n")]))
     out = ("-O", tmp_path / "out.jl")
     assert archive(tmp_path, good, log, "--every", 1, *out).code == 0
-    key_urls = {row["key_url"] for row in read(tmp_path / "out.jl")}
+    key_urls = {row["key_url"] for row in rows_of(tmp_path / "out.jl")}
     assert {urlsplit(url).hostname for url in key_urls} == {f"{name}.example" for name in "abc"}
     done = archive(tmp_path, tmp_path / "text.warc", cut, good, "-i", listed, *out)
     assert done.code == 1
     assert f"{cut}: cut off: 1" in done.log
     assert str(tmp_path / "text.warc") in done.log
-    assert len(read(tmp_path / "out.jl")) == 3
+    assert len(rows_of(tmp_path / "out.jl")) == 3
     assert archive(tmp_path, tmp_path / "text.warc", "-i", listed, *out).code == 2
-
-
-def test_wrong_use_requests_nothing_and_changes_nothing(tmp_path: Path) -> None:
-    file, listed = warc(tmp_path / "x.warc.gz"), keys(tmp_path / "keys.txt", "http://a.example/")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "notes").write_text("mine")
-    out, of_list = ("-O", tmp_path / "out.jl"), (file, "-i", listed)
-    before = sorted(tmp_path.rglob("*"))
-    for arguments in (
-        of_list,
-        (*of_list, *out, "--every", 3),
-        (tmp_path / "no.warc", "-i", listed, *out),
-        (*of_list, *out, "--index", tmp_path / "notes"),
-    ):
-        done = archive(tmp_path, *arguments)
-        assert done.code == 2, done.log
-        assert "Traceback" not in done.log
-    assert {*tmp_path.rglob("*")} - {*before} <= {tmp_path / NAME}
-    assert (tmp_path / "notes").read_text() == "mine"

@@ -1,30 +1,18 @@
 """Crawls that write archives: searched again, without a network, these give the same answers."""
 
-from __future__ import annotations
-
 import gzip
 import json
-import subprocess
-import sys
-import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from fastwarc.warc import WarcRecord
 
-from tests.support.archives import records, rows, search_again
-from tests.support.crawls import PROJECT, SETTINGS, SITES, run_scrapy
-from tests.support.template_site import pages_of, routes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fastwarc.warc import WarcRecord
-
-    from tests.support.crawls import FixtureServer
-    from tests.support.template_site import Routes
-    from tplspider.demo.server import Handler
+from tests.support.crawls import SITES, Serve, run_scrapy
+from tests.support.template_site import Routes, pages_of, routes_of
+from tests.support.warc_files import records, rows, search_again
+from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 
@@ -82,9 +70,7 @@ def odd_site() -> Routes:
     }
 
 
-def test_every_page_of_the_fixture_sites(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_every_page_of_the_fixture_sites(tmp_path: Path, serve: Serve) -> None:
     """All of them in one list: shared answers, key pages that cannot be used, options of lines."""
     keys: list[dict[str, object]] = []
     for site in sorted(SITES.iterdir()):
@@ -109,7 +95,7 @@ def test_every_page_of_the_fixture_sites(
         folder=tmp_path,
         settings={"RETRY_TIMES": "1"},
     )
-    assert done.code == 1  # of the one line that is out of form
+    assert done.code == 1  # of the malformed line
     again = search_again(here, archive, listed, f"--texts={here / 'texts.jl'}")
     assert again.code == 1
     for name in ("summary.jl", "out.jl", "texts.jl"):
@@ -146,7 +132,7 @@ def _comparable(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.quick
-def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_records(tmp_path: Path, serve: Serve) -> None:
     """What there is of a load: the response as it came, the request, or why there is none."""
     server = serve("menu", odd_site())
     archive = tmp_path / "a.warc.gz"
@@ -182,35 +168,3 @@ def test_records(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
         assert record.headers["WARC-Type"] == "metadata"
         assert record.headers["Content-Type"] == "application/warc-fields"
         assert record.reader.read() == f"tplspider-outcome: {reason}\r\n".encode()
-
-
-def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    """Whatever was archived is whole, and what was not is archived when it is loaded again."""
-    names = [f"{name}{number}" for name in "abc" for number in range(6)]
-    routes = routes_of(pages_of())
-    for name in names:
-        routes[f"/{name}"] = routes[f"/{name[0]}"]
-    server = serve("menu", routes)
-    listed, archive = tmp_path / "keys.txt", tmp_path / "a.warc.gz"
-    listed.write_text("".join(f"{server.url}/{name}\n" for name in names))
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={listed}"),
-        *(f"-awarc={archive}", f"-O{tmp_path / 'out.jl'}", f"-asummary={tmp_path / 'summary.jl'}"),
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-        *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.05", "-sTPLSPIDER_SEARCHES=3"),
-    ]
-    for more in (1, 5, 9):
-        asked = len(server.log) + more
-        with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.DEVNULL) as process:
-            while len(server.log) < asked and process.poll() is None:
-                time.sleep(0.01)
-            process.kill()
-    with archive.open("ab") as file:
-        file.write(archive.read_bytes()[:100])  # a record that is cut off
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    kinds = Counter(record.headers["WARC-Type"] for record in records(archive))
-    assert kinds["warcinfo"] > 1
-    assert search_again(tmp_path / "again", archive, listed).code == 0
-    for name in ("summary.jl", "out.jl"):
-        assert rows(tmp_path / "again" / name) == rows(tmp_path / name)

@@ -1,7 +1,5 @@
 """The arguments and the settings: what they may be, and that a wrong one is named."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from dataclasses import Field, asdict, fields, replace

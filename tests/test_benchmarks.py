@@ -1,33 +1,19 @@
 """That benchmarks run, and print the figures of sites that can be worked out by hand."""
 
-from __future__ import annotations
-
 import csv
-import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from benchmarks import compare_feeds
-from benchmarks.checkouts import two_checkouts
-from benchmarks.compared_commands import BY_ARRIVAL
-from benchmarks.compared_crawls import OneCrawl, crawl
-from benchmarks.compared_rows import differences
-from benchmarks.compared_sites import compared_sites
 from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
-from benchmarks.evaluation.sites import (
-    LabelledSite,
-)
+from benchmarks.evaluation.sites import LabelledSite
 from tests.support.crawls import PROJECT, Crawl
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
 from tplspider.web.page import WebPage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def table1(*options: str, folder: Path) -> Crawl:
@@ -97,57 +83,6 @@ def test_figures_worked_out_by_hand(tmp_path: Path) -> None:
     assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
 
 
-CHOIR_PAGE = """<html><head><title>Not a line</title></head><body>
-<ul><li><a href=/6.html>Home of the choir</a></li><li><a href=/7.html>News of the week</a></li></ul>
-<p>{content}</p><div>Singing together since 1952, every Tuesday night</div></body></html>"""
-
-OWN_TEXT = "What is on the page about {} and on no other, in many words."
-VOICES = "alto bass tenor treble soprano baritone contralto descant".split()
-
-
-def write_corpus(folder: Path, table: str) -> Path:
-    """A choir of 8 pages, all with the same menu and footer."""
-    (folder / "choir").mkdir(parents=True)
-    for number, voice in enumerate(VOICES):
-        others = "".join(f"<a href=/{other}.html>{other}</a> " for other in range(8))
-        content = f"{OWN_TEXT.format(voice)}</p><p>{others}"
-        (folder / "choir" / f"{number}.html").write_text(CHOIR_PAGE.format(content=content))
-    (folder / "sites.tsv").write_text(table)
-    return folder
-
-
-@pytest.mark.crawl
-def test_a_site_judged_by_itself(tmp_path: Path) -> None:
-    table = "site\tkey_pages\tsilver\nchoir\t0.html,1.html,2.html\tyes,no,yes\n"
-    corpus = write_corpus(tmp_path / "corpus", table)
-    done = table1(f"--silver={corpus}", "--sizes=2,3", folder=tmp_path)
-    assert (done.code, done.log) == (0, "")
-    means = rows(tmp_path / "means.csv")
-    assert [(row["text"], row["size"]) for row in means] == [
-        (f"{strategy}: {text}", size)
-        for strategy in ("guided", "paper")
-        for size in ("2", "3")
-        for text in ("content_text", "main_text")
-    ]
-    for row in means:
-        assert (row["key_pages"], row["loads"]) == ("2", f"{int(row['size']) + 1}.0000")
-        assert (row["lost"], row["lost_pages"]) == ("0.000000", "2")
-        assert (row["left"], row["left_pages"], row["alone"]) == ("0.000000", "2", "0")
-    pages = rows(tmp_path / "sites.csv")
-    assert [(page["key_page"], page["sound"]) for page in pages if page["size"] == "2"][::4] == [
-        ("0.html", "1"),
-        ("1.html", "0"),
-        ("2.html", "1"),
-    ]
-    # The menu and the footer, but not the single digits of the links.
-    boilerplate = "HomeofthechoirNewsoftheweek" + "Singingtogethersince1952everyTuesdaynight"
-    assert {page["boilerplate"] for page in pages} == {str(len(boilerplate))}
-    own = [OWN_TEXT.format(voice) for voice in VOICES[:3]]
-    assert {page["own"] for page in pages} == {str(sum(map(str.isalnum, text))) for text in own}
-    line = next(line for line in done.stdout.splitlines() if line.startswith("paper: main_text"))
-    assert line.split()[2:] == "2 2 3.00 3.00 0.00 2 0.00 2 0".split()
-
-
 LABELLED = """<!DOCTYPE html>
 <html><head><title>Cranes</title><meta class="TECO_notTemplate" name=description></head>
 <body class=page>
@@ -193,32 +128,3 @@ def test_no_search_sees_labels(tmp_path: Path) -> None:
         page = load_page(site.pages, url)
         assert isinstance(page, WebPage)
         assert b"TECO_" not in page.body
-
-
-@pytest.mark.crawl
-@pytest.mark.nightly
-def test_crawls_of_a_checkout() -> None:
-    """All that is to be compared is there, and a crawl more or less is seen."""
-    (site,) = (site for site in compared_sites() if site.name == "template")
-    renames = {"template": "texts"}  # the benchmarks use the names of the older checkout
-    with two_checkouts(PROJECT, PROJECT, renames=renames) as (_, new), site.serve() as server:
-        (url,) = site.urls(server)
-        one, same = (crawl(OneCrawl(url, "paper", 2, 1, "host"), new) for _ in range(2))
-        other = crawl(OneCrawl(url, "paper", 3, 4, "host"), new)
-    assert [*differences(one, same, [])] == []
-    found = {text.partition(":")[0] for text in differences(one, other, BY_ARRIVAL)}
-    pages = {name for name in one if name.startswith("pages/") and name.endswith(".html")}
-    assert {"pages/key.html", "pages/1.html", "pages/2.html"} <= pages
-    assert found >= {*one} - {"exit status", *pages}
-    assert one["exit status"] == b"0"
-    assert len(json.loads(one["candidates.json"])) == 2
-    assert len(one) == 12 + len(("log", "stats", "exit status", "manifest.json", *pages))
-    assert b"Complete: 2 pages" in one["log"]
-    assert b"'tplspider/cs_size': 2" in one["stats"]
-
-
-def test_what_is_not_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pythons = [f"--{side}-python={sys.executable}" for side in ("old", "new")]
-    monkeypatch.setattr(sys, "argv", ["compare_feeds", str(tmp_path), str(PROJECT), *pythons])
-    with pytest.raises(SystemExit, match=r"is not a checkout: it has no scrapy\.cfg"):
-        compare_feeds.main()

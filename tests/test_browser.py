@@ -1,7 +1,5 @@
 """The browser profile, in crawls with a real Chromium. Nothing is sent beyond loopback."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -12,24 +10,16 @@ import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy.http import HtmlResponse
 
-from tests.support.archives import records, rows, search_again
-from tests.support.browser_profile import KEY, PROFILE, html, needs_chromium
-from tests.support.crawls import SITES, Crawl, FixtureServer
-from tests.support.resolvers import DNS_RESOLVER
+from tests.support.browsers import KEY, PROFILE, html, needs_chromium
+from tests.support.crawls import DNS_RESOLVER, SITES, RunCrawl, Serve
+from tests.support.warc_files import records, rows, search_again
 from tplspider import browser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tplspider.demo.server import Handler
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
+from tplspider.demo.server import Handler
 
 RENDERED, FAILED = "tplspider/browser/rendered", "tplspider/browser/failed"
 

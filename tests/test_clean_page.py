@@ -1,17 +1,10 @@
 """The page of a report: nothing is left in it that does anything, and all that is read is."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
-from tplspider.report.clean_page import (
-    MOST,
-    clean_again,
-    clean_page,
-    page_document,
-)
+from tplspider.report.clean_page import MOST, clean_again, clean_page
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.web.html import parse_html, visible_text
 
@@ -120,11 +113,6 @@ def test_nothing_swallows_what_follows(name: str) -> None:
     assert "open" in cleaned or name != "details"
 
 
-def test_the_direction_of_a_page() -> None:
-    page = "<html dir=rtl lang=ar><body><p>words</body></html>"
-    assert '<div dir="rtl" lang="ar">' in clean_again(clean_page(page, URL))
-
-
 @pytest.mark.slow
 def test_a_large_page_is_cut_with_a_note() -> None:
     page = "<ul>" + "<li lang=en>é &amp; ü</li>" * 100_000
@@ -158,9 +146,3 @@ def test_own_elements_are_marked_as_the_extractor_names_them() -> None:
     assert "sentence of its own" in texts
     assert "All rights" not in texts
     assert len(own) == len(template.not_template)
-
-
-def test_the_switch_is_there_where_something_is_marked() -> None:
-    marked = clean_page("<p>a<p>b", URL, not_template=["/html/body/p[2]"])
-    assert "checkbox" in page_document(marked)
-    assert "checkbox" not in page_document("<p>words like data-own")

@@ -1,7 +1,5 @@
 """Algorithm 2: complete subdigraphs, and the search on sites in memory."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.plain_site import ROOT, PlainSite, outcome, refusing_sites, run, sites
 from tplspider.search.cliques import (
     CompleteSubdigraphs,
@@ -138,20 +136,6 @@ def test_the_answer_does_not_depend_on_timing(
         assert several.loads + several.wasted <= max_loads
 
 
-@pytest.mark.parametrize(
-    ("max_loads", "reason", "loads"),
-    [
-        (1, "max_loads", 1),
-        (2, "max_loads", 2),
-        (3, "links_exhausted", 3),
-        (0, "links_exhausted", 3),
-    ],
-)
-def test_the_budget_counts_the_key_page(max_loads: int, reason: str, loads: int) -> None:
-    search, _ = run(PlainSite({"/": ["/a", "/b"]}), "/", max_loads=max_loads)
-    assert (search.reason, search.loads) == (reason, loads)
-
-
 SAME_TEXT = "a duplicate of the first"
 
 
@@ -196,15 +180,3 @@ def test_a_duplicate_lends_its_name() -> None:
     assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [
         ("duplicate", f"duplicate-of {ROOT}/a")
     ]
-
-
-def test_the_key_page_is_never_a_member() -> None:
-    site = PlainSite(
-        {"/": ["/a", "/copy"], "/a": ["/copy", "/"], "/copy": ["/a"]}, texts={"/copy": "page /"}
-    )
-    search, _ = run(site, "/", size=2)
-    assert [(v.outcome, v.reason) for v in search.visits] == [
-        ("page", ""),
-        ("duplicate", "key-page"),
-    ]
-    assert [visit.url for visit in search.members] == [f"{ROOT}/a"]

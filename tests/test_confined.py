@@ -1,9 +1,8 @@
 """Where the arguments of jobs on a server may lead: to files in one folder, and nowhere else."""
 
-from __future__ import annotations
-
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
@@ -12,9 +11,6 @@ from scrapy.settings import Settings
 from tplspider.arguments import Arguments
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 from tplspider.spiders.template_strip import TemplateStripSpider
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 URL = "http://127.0.0.1/"
 FILES = ("summary", "texts", "save_html", "report", "warc")

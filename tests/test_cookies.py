@@ -1,26 +1,15 @@
 """Cookies: each search has its own, and nothing is looked up to tell whose they are."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from tests.support.crawls import PROJECT, run_scrapy
-from tests.support.resolvers import DNS_RESOLVER
+import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import pytest
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
+from tests.support.crawls import DNS_RESOLVER, PROJECT, FixtureServer, Serve, run_scrapy
+from tplspider.demo.server import Handler
 
 KEY = "/docs/guide/four.html"
 # Python imports it before anything else: a witness of every look-up and connection.

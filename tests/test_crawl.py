@@ -1,24 +1,18 @@
 """One key page, from the command line to the answer."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests import literal
-from tests.support.crawls import Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import RunCrawl, Serve, run_scrapy
 from tests.support.kinds import with_quick
+from tplspider.demo.server import Handler
 from tplspider.search.session import SearchOptions, search_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tplspider.demo.server import Handler
 
 KEY = "/docs/guide/four.html"
 
@@ -33,9 +27,7 @@ def load(url: str) -> literal.LiteralPage | str:
 
 
 @pytest.mark.parametrize("n", with_quick([1, 3, 5], 5))
-def test_pages_arrive_in_the_order_of_the_paper(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], n: int
-) -> None:
+def test_pages_arrive_in_the_order_of_the_paper(crawl: RunCrawl, serve: Serve, n: int) -> None:
     expected = literal.search(load, serve("menu").url + KEY, n)
     server = serve("menu")
     done = crawl(server.url + KEY, n=n)
@@ -54,9 +46,7 @@ def test_pages_arrive_in_the_order_of_the_paper(
 
 
 @pytest.mark.quick
-def test_stats_log_and_close_reason(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_stats_log_and_close_reason(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("menu", {"/start": lambda request: request.answer(301, Location=KEY)})
     done = crawl(server.url + "/start")
     assert done.code == 0
@@ -83,9 +73,7 @@ def test_stats_log_and_close_reason(
 
 
 @pytest.mark.quick
-def test_the_budget_runs_out(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_the_budget_runs_out(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("menu")
     done = crawl(server.url + KEY, max_loads=3)
     assert done.finish_reason == "max_loads"
@@ -111,7 +99,7 @@ UNUSABLE: dict[str, tuple[str, Callable[[Handler], None] | None]] = {
 }
 
 
-def test_key_pages_that_cannot_be_used(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_key_pages_that_cannot_be_used(serve: Serve, tmp_path: Path) -> None:
     """Each has a summary with its reason, and no candidates."""
     robots = answer(200, b"User-agent: *\nDisallow: /private/\n", "text/plain")
     routes = {path: route for path, (_, route) in UNUSABLE.items() if route}
@@ -140,8 +128,8 @@ def test_key_pages_that_cannot_be_used(serve: Callable[..., FixtureServer], tmp_
     [(429, {}, "refused", 11), (429, {"max_refusals": 0}, "links_exhausted", 13)],
 )
 def test_a_site_that_refuses_every_link(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
+    crawl: RunCrawl,
+    serve: Serve,
     status: int,
     arguments: dict[str, object],
     reason: str,
@@ -159,9 +147,7 @@ def test_a_site_that_refuses_every_link(
     assert len(set(server.pages_asked)) == loads
 
 
-def test_a_strategy_of_ones_own(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_strategy_of_ones_own(crawl: RunCrawl, serve: Serve) -> None:
     names = ["/a", "/b", "/c"]
     html = "".join(f"<a href={name}>x</a>" for name in names)
     pages = {name: answer(200, f"{name}{html}".encode()) for name in ["/", *names]}

@@ -1,24 +1,17 @@
 """``user:password@`` in the key page's address: it opens its own origin, and is shown nowhere."""
 
-from __future__ import annotations
-
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.support.browser_profile import PROFILE, needs_chromium
-from tests.support.crawls import run_scrapy
+from tests.support.browsers import PROFILE, needs_chromium
+from tests.support.crawls import Crawl, RunCrawl, run_scrapy
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl
-
-    Answer = Callable[[Exchange], None]
+Answer = Callable[[Exchange], None]
 
 HEADER = "Basic " + b64encode(b"anna:ge:h@eim").decode()
 USER = "anna:ge:h%40eim@"
@@ -70,7 +63,7 @@ def assert_secret(done: Crawl, folder: Path) -> None:
         assert not found, name
 
 
-def test_a_site_with_a_password(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
+def test_a_site_with_a_password(crawl: RunCrawl, tmp_path: Path) -> None:
     site = ClosedSite()
     with site.server:
         done = crawl(
@@ -90,13 +83,13 @@ def test_a_site_with_a_password(crawl: Callable[..., Crawl], tmp_path: Path) -> 
     site.headers.pop("/robots.txt")
     assert {headers["authorization"] for headers in site.headers.values()} == {HEADER}
     assert site.headers["/a"]["referer"] == f"{site.server.url}/"
-    assert f"The key page {site.server.url}/#top is taken for {site.server.url}/" in done.log
+    assert f"Key page {site.server.url}/#top is requested as {site.server.url}/" in done.log
     assert list((tmp_path / "cache").rglob("request_headers"))  # of robots.txt
     assert_secret(done, tmp_path)
 
 
 @pytest.mark.parametrize("how", ["redirect", "refresh"])
-def test_another_origin_gets_nothing(crawl: Callable[..., Crawl], tmp_path: Path, how: str) -> None:
+def test_another_origin_gets_nothing(crawl: RunCrawl, tmp_path: Path, how: str) -> None:
     other = ClosedSite()
     target = f"{other.server.url}/a"
     refresh = f"<meta http-equiv=refresh content='0; url={target}'>"
@@ -115,7 +108,7 @@ def test_another_origin_gets_nothing(crawl: Callable[..., Crawl], tmp_path: Path
 
 
 @needs_chromium
-def test_scripts_of_a_page(crawl: Callable[..., Crawl], tmp_path: Path) -> None:
+def test_scripts_of_a_page(crawl: RunCrawl, tmp_path: Path) -> None:
     other = ClosedSite()
     script = f"document.body.insertAdjacentHTML('beforeend', '{MENU}')".encode()
     sources = (f"{other.server.url}/x.js", "/menu.js")

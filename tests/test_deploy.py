@@ -3,8 +3,6 @@
 One scrapyd, as the guide starts it, for all tests of this file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,17 +14,16 @@ import threading
 import time
 import urllib.error
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.browser_profile import KEY as SCRIPTED
-from tests.support.browser_profile import needs_chromium
-from tests.support.crawls import SITES, Crawl, FixtureServer
+from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
 from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
@@ -41,13 +38,7 @@ from tests.support.scrapyd_server import (
     schedule,
 )
 from tests.support.template_site import CONTENT, pages_of, routes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
+from tplspider.demo.server import Handler
 
 pytestmark = [
     pytest.mark.nightly,
@@ -245,7 +236,7 @@ def test_every_endpoint_asks_for_the_password(scrapyd: Scrapyd, password: str | 
 
 
 def test_a_job_gives_what_a_local_crawl_gives(
-    scrapyd: Scrapyd, serve: Serve, crawl: Callable[..., Crawl]
+    scrapyd: Scrapyd, serve: Serve, crawl: RunCrawl
 ) -> None:
     site = serve("menu")
     chosen = [*FAST, "DOWNLOAD_TIMEOUT=7"]
@@ -286,15 +277,6 @@ def test_jobs_with_wrong_arguments_end_at_once(scrapyd: Scrapyd) -> None:
         assert name in told
         assert "Traceback" not in scrapyd.log(job)
         assert not (scrapyd.folder / "items" / "feeds" / f"{job}.json").exists()
-
-
-@needs_chromium
-def test_a_job_with_a_browser(scrapyd: Scrapyd, serve: Serve) -> None:
-    site = serve("script-menu")
-    settings = [*FAST, "TPLSPIDER_PROFILE=browser"]
-    schedule(scrapyd, "rendered", url=site.url + SCRIPTED, setting=settings)
-    scrapyd.wait("rendered")
-    assert scrapyd.feed("rendered.summary.json")[0]["complete"]
 
 
 def test_cancelling_leaves_valid_feeds(scrapyd: Scrapyd, serve: Serve) -> None:

@@ -1,12 +1,11 @@
 """What the README and docs/ say is so: links, commands and their output, names, tables."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
@@ -36,9 +34,6 @@ from tplspider.search.cliques import (
     POOL,
     REFUSED,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(PROJECT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -68,7 +63,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_the_index_names_every_page() -> None:
     named = set(re.findall(r"\]\(([^)]+\.md)\)", TEXTS["docs/README.md"]))
-    pages = {page.name for page in PAGES if page.parent.name == "docs"} - {"README.md"}
+    pages = {page.name for page in PAGES if page.parent == PROJECT / "docs"} - {"README.md"}
     assert named == pages | {"../README.md"}
 
 
@@ -95,16 +90,15 @@ def demo_site() -> Iterator[str]:
         server.shutdown()
 
 
-def test_there_are_ten_recipes() -> None:
+def test_all_recipes_are_run() -> None:
     headings = re.findall(r"^## (.+)$", TEXTS["docs/recipes.md"], re.MULTILINE)
     assert [name for name, _, _ in RECIPES] == headings
-    assert len(headings) == 10
+    assert len(headings) == 11
 
 
 @pytest.mark.crawl
 @pytest.mark.parametrize(
-    ("commands", "output"),
-    [pytest.param(*recipe, id=name) for name, *recipe in RECIPES],
+    ("commands", "output"), [pytest.param(*recipe, id=name) for name, *recipe in RECIPES]
 )
 def test_recipes_print_what_they_say(
     commands: str, output: str, demo_site: str, tmp_path: Path
@@ -129,10 +123,24 @@ def test_recipes_print_what_they_say(
     assert done.stdout.replace(demo_site, "http://127.0.0.1:8000") == output, done.stderr
 
 
+@pytest.mark.crawl
+def test_the_program_of_the_readme(demo_site: str, tmp_path: Path) -> None:
+    blocks = re.findall(rf"^```python\n{BLOCK}", TEXTS["README.md"], re.MULTILINE)
+    (program,) = (block for block in blocks if "get_text(" in block)
+    page = f"{demo_site}/collection/tandems.html"
+    program = program.replace('some/page"', 'some/page", allow_private=True')
+    program = program.replace("https://example.org/some/page", page)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Tandems Tandems\nRoom 3, eleven machines")
+
+
 def commands() -> list[str]:
     """Every command of the pages, in blocks and in the text."""
     found = re.findall(r"^    ([a-zA-Z_=]+ .+|scrapy .+)$", ALL, re.MULTILINE)
-    found += re.findall(r"`((?:scrapy|python -m|pip|pytest) ?[^`]*)`", ALL)
+    found += re.findall(r"`((?:scrapy|tplspider|python -m|pip|pytest) ?[^`]*)`", ALL)
     for block in re.findall(rf"^```sh\n{BLOCK}", ALL, re.MULTILINE):
         found += re.findall(r"^.*\b(?:scrapy|pip|python -m) .*$", block, re.MULTILINE)
     return found
@@ -146,7 +154,7 @@ def test_commands_name_what_there_is() -> None:
         words = [word for word in shlex.split(command, comments=True) if word != "&&"]
         for at, word in enumerate(words):
             follower = words[at + 1] if at + 1 < len(words) else ""
-            if word == "scrapy" and re.fullmatch(r"[a-z]\w*", follower):
+            if word in ("scrapy", "tplspider") and re.fullmatch(r"[a-z]\w*", follower):
                 assert follower in names | scrapy, command
                 seen.add(follower)
             elif word == "-r" and follower.endswith(".txt"):

@@ -1,24 +1,18 @@
 """Limits and signals: the result so far is written, soon, and nothing more is requested."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
+from tests.support.crawls import CRAWL, RunCrawl, Serve, start_scrapy
 from tests.support.hostile_server import Exchange, HostileServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tplspider.demo.server import Handler
+from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 
@@ -52,22 +46,11 @@ def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
 
 def start(url: str, folder: Path, *more: str, **settings: str) -> subprocess.Popen[str]:
     """Start a crawl that a signal can be sent to."""
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **settings}.items()]
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", *options, *more),
-            *(f"-aurl={url}/", f"-asummary={folder / 'summary.json'}"),
-            f"-O{folder / 'out.json'}",
-        ],
-        cwd=PROJECT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    outputs = (f"-asummary={folder / 'summary.json'}", f"-O{folder / 'out.json'}")
+    return start_scrapy(*CRAWL, f"-aurl={url}/", *outputs, *more, settings=settings)
 
 
-def test_a_signal(
-    serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text is made, too; nothing is left of the pages that were kept."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -98,8 +81,8 @@ def test_a_signal(
     ],
 )
 def test_limits(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
+    crawl: RunCrawl,
+    serve: Serve,
     settings: dict[str, str],
     arguments: dict[str, object],
     reason: str,
@@ -109,26 +92,6 @@ def test_limits(
     assert done.finish_reason == reason
     assert "Traceback" not in done.log
     check(done.candidates, done.summary, reason)
-
-
-@pytest.mark.parametrize("moment", ["settings", "spider_opened"])
-def test_a_signal_in_the_first_moments(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], moment: str
-) -> None:
-    server = serve("menu")
-    settings = {
-        "INTERRUPTED_AT": moment,
-        "EXTENSIONS": '{"tests.support.components.Interrupted": 1}',
-    }
-    done = crawl(server.url + "/docs/guide/four.html", settings)
-    assert "Traceback" not in done.log
-    assert server.log == []
-    if (done.folder / "summary.json").exists():
-        assert done.code == 0
-        assert (done.candidates, done.summary["reason"]) == ([], "shutdown")
-        assert done.summary["key_outcome"] == "not-loaded"
-    else:
-        assert done.code == 1
 
 
 # Servers that hang.
@@ -179,10 +142,7 @@ def serve_traps() -> Iterator[Callable[[str], HostileServer]]:
 
 @pytest.mark.parametrize(("site", "in_flight"), [*((site, 1) for site in SITES), ("links hang", 4)])
 def test_max_seconds(
-    crawl: Callable[..., Crawl],
-    serve_traps: Callable[[str], HostileServer],
-    site: str,
-    in_flight: int,
+    crawl: RunCrawl, serve_traps: Callable[[str], HostileServer], site: str, in_flight: int
 ) -> None:
     server = serve_traps(site)
     done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)}, max_seconds=3)

@@ -1,7 +1,5 @@
 """The examples in docstrings. Only modules that have some are looked at; pytest looks at all."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 

@@ -1,26 +1,19 @@
 """The exit statuses, and what is lost: an ERROR line each, the rest complete."""
 
-from __future__ import annotations
-
-import json
 import os
+import shutil
 import subprocess
-import sys
 from base64 import b64encode
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.archives import records
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, run_scrapy
-from tests.support.full_disk import files_of_at_most
-from tests.support.template_site import pages_of, routes_of
-from tests.test_feeds import read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from tests.support.crawls import CRAWL, RunCrawl, Serve, files_of_at_most, run_scrapy, start_scrapy
+from tests.support.kinds import with_quick
+from tests.support.template_site import pages_of, routes_of, save_site
+from tests.support.warc_files import records
+from tests.test_outputs import snapshot
 
 KEY = "/docs/guide/four.html"
 # More than a summary, which cuts titles; less than three candidates with long ones.
@@ -37,41 +30,81 @@ LIMIT = 7000
     ],
 )
 def test_failures_by_setting(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    fail: str,
-    path: str,
-    n: int,
-    code: int,
+    crawl: RunCrawl, serve: Serve, fail: str, path: str, n: int, code: int
 ) -> None:
     done = crawl(serve("menu").url + path, {"TPLSPIDER_FAIL": fail}, n=n)
     assert done.code == code
     assert done.summary["requested_size"] == n
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (("crawl", "template_candidates"), "url"),
-        (("crawl", "template_candidates", "-aurl=URL", "-ann=3", "-OFOLDER/o.json"), "'nn'"),
-        (("crawl", "template_candidates", "-aurl=URL", "-sTPLSPIDER_ALOW_PRIVATE=0"), "ALLOW"),
-        (("crawl", "template_candidates", "-aurl=URL", "-oFOLDER:jl"), "FOLDER"),
-        (("text", "URL", "--texts"), "'--texts'"),
-        (("text", "URL", "-sFEED_EXPORT_ENCODING=cp1252"), "FEED_EXPORT_ENCODING"),
-        (("demo", "URL"), "unexpected"),
-    ],
-)
-def test_wrong_use_is_one_line(
-    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], word: str
-) -> None:
+# Commands, and words of their messages. Those in capitals are filled in.
+WRONG_USE = {
+    "crawl template_candidates": "url",
+    "crawl template_candidates -aurl=URL -ann=3 -OFOLDER/o.json": "'nn'",
+    "crawl template_candidates -aurl=URL -sTPLSPIDER_ALOW_PRIVATE=0": "ALLOW",
+    "crawl template_candidates -aurl=URL -sTPLSPIDER_EXTRACTOR=tplspider.f": "TPLSPIDER_EXTRACTOR",
+    "crawl template_candidates -aurl=URL -oFOLDER:jl": "FOLDER",
+    "crawl template_candidates -aurl=URL -asave_html=FOLDER/site": "page-0.html",
+    "crawl template_candidates -aurls=FOLDER/keys.txt -OFOLDER/o.json -sJOBDIR=FOLDER/j": "JOBDIR",
+    "crawl template_candidates -aurls=FOLDER/keys.txt -O-:jl -sJOBDIR=FOLDER/job": "JOBDIR",
+    "crawl template_strip -asource=FOLDER/site -asourse=x -OFOLDER/o.jl": "sourse",
+    "text": "address",
+    "text URL --texts": "'--texts'",
+    "text URL -n 0": "n: ",
+    "text URL -i FOLDER/keys.txt": "-i",
+    "text -i FOLDER/missing.txt": "urls: ",
+    "text URL --html --markdown": "--markdown",
+    "text URL --pool FOLDER/missing": "--pool",
+    "text URL -sFEED_EXPORT_ENCODING=cp1252": "FEED_EXPORT_ENCODING",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt": "-O",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt -O FOLDER/o.jl --every 3": "--every",
+    "archive FOLDER/no.warc -i FOLDER/keys.txt -O FOLDER/o.jl": "no.warc",
+    "archive FOLDER/1.warc -i FOLDER/keys.txt -O FOLDER/o.jl --index FOLDER/keys.txt": "keys.txt",
+    "strip FOLDER/nothing -O FOLDER/old.jl": "nothing",
+    "strip FOLDER/empty -O FOLDER/old.jl": "empty",
+    "strip FOLDER/site": "-O",
+    "strip FOLDER/site -O FOLDER/old.jl --workers many": "workers",
+    "strip FOLDER/1.warc -O FOLDER/old.jl --base-url example.org": "base_url",
+    "strip FOLDER/site -O FOLDER/old.jl -sTPLSPIDER_EXTRACT_MB=few": "TPLSPIDER_EXTRACT_MB",
+    "report FOLDER/none.json -O FOLDER/a.html": "none.json",
+    "report FOLDER/old.jl": "-O",
+    "shard FOLDER/keys.txt -O FOLDER/site --count 3": "site",
+    "shard FOLDER/keys.txt -O FOLDER/new": "--count",
+    "shard FOLDER/keys.txt -O FOLDER/new --count 0": "--count",
+    "shard FOLDER/none.txt -O FOLDER/new --count 3": "none.txt",
+    "demo URL": "unexpected",
+    "ui URL": "URL",
+    "ui --dir FOLDER/ui --profile none": "none",
+    "ui --dir /dev/null/x": "/dev/null/x",
+    "ui --dir FOLDER/ui --host 192.0.2.1": "192.0.2.1",
+    "ui --dir FOLDER/ui -sTPLSPIDER_NONE=1": "TPLSPIDER_NONE",
+    "ui --dir FOLDER/ui --port TAKEN": "TAKEN",
+}
+
+
+@pytest.mark.parametrize("given", with_quick(WRONG_USE, *[*WRONG_USE][4::6]))
+def test_wrong_use_is_one_line(serve: Serve, tmp_path: Path, given: str) -> None:
+    """Nothing is requested, and no file is changed."""
     server = serve("menu")
-    given = [each.replace("URL", server.url).replace("FOLDER", str(tmp_path)) for each in arguments]
-    done = run_scrapy(*given, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
-    assert done.code == 2
+    save_site(tmp_path / "site", 2)
+    (tmp_path / "empty" / "sub").mkdir(parents=True)
+    for name, text in {"keys.txt": server.url, "old.jl": "yesterday", "1.warc": ""}.items():
+        (tmp_path / name).write_text(text)
+    before = snapshot(tmp_path)
+
+    def filled(text: str) -> str:
+        text = text.replace("URL", server.url).replace("FOLDER", str(tmp_path))
+        return text.replace("TAKEN", server.url.rpartition(":")[2])
+
+    words = filled(given).split()
+    done = run_scrapy(*words, folder=tmp_path, settings={"LOG_LEVEL": "WARNING"})
+    assert (done.code, done.stdout) == (2, "")
     (line,) = done.log.splitlines()
-    assert line.startswith(f"scrapy {arguments[0]}: error: ")
-    assert word.replace("FOLDER", str(tmp_path)) in line
-    assert (server.log, [*tmp_path.iterdir()]) == ([], [])
+    assert line.startswith(f"scrapy {words[0]}: error: ")
+    assert filled(WRONG_USE[given]) in line
+    assert server.log == []
+    shutil.rmtree(tmp_path / "ui", ignore_errors=True)
+    assert {**snapshot(tmp_path), ".": before["."]} == before
 
 
 @pytest.mark.parametrize(
@@ -84,10 +117,7 @@ def test_wrong_use_is_one_line(
     ],
 )
 def test_components_of_others(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    settings: dict[str, str],
-    code: int,
+    crawl: RunCrawl, serve: Serve, settings: dict[str, str], code: int
 ) -> None:
     """Items that are lost make the status 1, and nothing else does."""
     done = crawl(serve("menu").url + KEY, settings)
@@ -97,21 +127,8 @@ def test_components_of_others(
         assert done.summary["complete"]
 
 
-def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run scrapy, as a person would."""
-    settings = {**SETTINGS, "LOG_LEVEL": "INFO"}
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments, *(f"-s{k}={v}" for k, v in settings.items())],
-        cwd=PROJECT,
-        text=True,
-        check=False,
-        timeout=120,
-        **{"capture_output": True, **options},
-    )
-
-
-def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line.partition("] ERROR: ")[2] for line in done.stderr.splitlines() if "ERROR:" in line]
+def errors(log: str) -> list[str]:
+    return [line.partition("] ERROR: ")[2] for line in log.splitlines() if "ERROR:" in line]
 
 
 def long_titles() -> dict[str, bytes]:
@@ -121,77 +138,45 @@ def long_titles() -> dict[str, bytes]:
     return {name: body.replace(b"<title>", noise + title) for name, body in pages_of().items()}
 
 
-def test_a_disk_that_fills_up(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_disk_that_fills_up(serve: Serve, tmp_path: Path) -> None:
     url = serve("menu", routes_of(long_titles())).url
     lost = [tmp_path / f"out.{name}" for name in ("json", "jl", "csv", "xml")]
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={url}/", "-O-:jl"),
-        *(f"-O{path}" for path in lost),
+    process = start_scrapy(
+        *(*CRAWL, f"-aurl={url}/", "-O-:jl", *(f"-O{path}" for path in lost)),
         *(f"-awarc={tmp_path / 'a.warc.gz'}", f"-asave_html={tmp_path / 'html'}"),
+        stdout=subprocess.PIPE,
         preexec_fn=files_of_at_most(LIMIT),
     )
-    assert done.returncode == 1
-    found = errors(done)
+    out, log = process.communicate(timeout=120)
+    assert process.returncode == 1
+    found = errors(log)
     for path in (*lost, tmp_path / "a.warc.gz", tmp_path / "html"):
         assert len([line for line in found if str(path) in line]) == 1, found  # one line each
     assert len(found) == 6
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in log
     assert not (tmp_path / "html" / "manifest.json").exists()
     # Each record that is there is whole: the last of them was taken off.
     assert len(records(tmp_path / "a.warc.gz")) > 3
-    assert len(done.stdout.splitlines()) == 3  # what is not on the disk is whole
-
-
-def test_a_middleware_that_takes_no_more_items(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    """The summary comes out all the same."""
-    middlewares = {"tests.support.components.TakesOneItem": 500}
-    summary = tmp_path / "summary.jl"
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={serve('menu').url}{KEY}"),
-        *(f"-asummary={summary}", f"-sSPIDER_MIDDLEWARES={json.dumps(middlewares)}"),
-    )
-    assert done.returncode == 1, done.stderr
-    assert json.loads(summary.read_text("utf-8"))["cs_size"] == 3
+    assert len(out.splitlines()) == 3  # what is not on the disk is whole
 
 
 @pytest.mark.parametrize("command", ["crawl", "text"])
-def test_a_reader_that_has_gone(serve: Callable[..., FixtureServer], command: str) -> None:
+def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
     """It costs the rows of a feed; of a text it has read enough."""
     url = serve("menu", routes_of(long_titles())).url
-    given = ("crawl", "template_candidates", f"-aurl={url}/", "-O-:json")
+    given = (*CRAWL, f"-aurl={url}/", "-O-:json") if command == "crawl" else ("text", f"{url}/")
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as stdout:
-        done = run(
-            *(given if command == "crawl" else ("text", f"{url}/")),
-            capture_output=False,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-        )
-    assert [("standard output" in line) for line in errors(done)] == [True] * done.returncode
-    assert done.returncode == (1 if command == "crawl" else 0)
-    assert "Exception ignored" not in done.stderr
-    assert "Traceback" not in done.stderr
+        process = start_scrapy(*given, stdout=stdout)
+        _, log = process.communicate(timeout=120)
+    assert [("standard output" in line) for line in errors(log)] == [True] * process.returncode
+    assert process.returncode == (1 if command == "crawl" else 0)
+    assert "Exception ignored" not in log
+    assert "Traceback" not in log
 
 
-def test_feeds_that_go_elsewhere(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    """No server is there to take it."""
-    url = serve("menu", routes_of(pages_of())).url
-    out = tmp_path / "out.json"
-    done = run(
-        *("crawl", "template_candidates", f"-aurl={url}/"),
-        *("-Oftp://me:secret@127.0.0.1:1/x.json", f"-O{out}"),
-    )
-    assert len(errors(done)) == 1
-    assert done.returncode == 1
-    assert len(read(out)) == 3
-
-
-def test_a_link_that_vanishes(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_link_that_vanishes(crawl: RunCrawl, serve: Serve) -> None:
     names = ["vanish", "menu/a.html", "vanish/too", "menu/b.html", "menu/c.html"]
     html = "".join(f"<p><a href='/{name}'>x</a></p>" for name in names).encode()
     server = serve(

@@ -1,20 +1,14 @@
 """The extension as files: what it may do, and how it is written out."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.plugins.ui.button import bookmarklet, write_extension
-from tplspider.plugins.ui.server import PORT
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tplspider.plugins.ui.server import PORT, bookmarklet, write_extension
 
 FOLDER = PROJECT / "tplspider" / "plugins" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())

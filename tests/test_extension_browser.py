@@ -1,30 +1,24 @@
 """The extension in Chromium: a search from the popup, seen as it goes, and its report."""
 
-from __future__ import annotations
-
-import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Request, expect
+from playwright.sync_api import BrowserContext, Request, expect
 
-from tests.support.browser_profile import CHROMIUM, needs_chromium
-from tests.support.loaded_extension import (
+from tests.support.browsers import (
+    CHROMIUM,
+    PROVOKE,
     Popup,
     chromium_with,
+    needs_chromium,
     popup_of,
+    violations,
     written_extension,
 )
-from tests.support.opened_pages import PROVOKE, violations
-from tests.support.report_pages import PATHS, HostileSite
+from tests.support.summaries import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, Thief, UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import BrowserContext
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs
@@ -162,31 +156,6 @@ def test_a_stranger_on_the_port_gets_nothing(popup: Popup, ui: UiServer, relays:
         assert "authorization" not in request.lower()
         assert "cookie" not in request.lower()
     popup.connect(ui)
-
-
-@needs_chromium
-def test_what_is_wrong_is_one_line(popup: Popup, ui: UiServer) -> None:
-    page = popup.page
-    with socket.socket() as taken:  # bound, and nobody listens
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        popup.save(port, ui.token)
-        popup.wait_for("trouble", f"scrapy ui does not answer on port {port}")
-    popup.save(ui.address[1], "wrong")
-    popup.wait_for("trouble", "does not know this token")
-    expect(page.locator("#settings")).to_have_attribute("open", "")
-    with SiteServer() as other:
-        popup.save(int(other.url.rpartition(":")[2]), ui.token)
-        popup.wait_for("trouble", "Something else than scrapy ui answers")
-    popup.save(ui.address[1], ui.token)
-    popup.wait_for("told", "Saved: scrapy ui answers")
-    popup.open(popup.front.url.removesuffix(KEY_PAGE) + "/nothing.html")
-    page.locator("#start").click()
-    popup.wait_for("state", "failed")
-    popup.wait_for("note", "status 404")
-    popup.open("about:blank")
-    popup.wait_for("trouble", "This tab does not show a page of the web")
-    expect(page.locator("#start")).to_be_disabled()
 
 
 @needs_chromium

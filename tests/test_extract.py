@@ -19,7 +19,7 @@ from lxml import etree
 
 from benchmarks.extraction import manual
 from tests.support.crawls import PROJECT
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.large_pages import SHAPES
 from tests.support.pages import select
 from tests.support.template_pages import (
@@ -106,13 +106,11 @@ def test_headings_of_what_a_page_has_are_not_template() -> None:
         )
 
     key = page("cranes", "bees", "doves")
-    assert lines(key, page("herons", "gulls", "ibises"), page("storks", "rooks", "terns")) == [
-        "On this page",
-        "cranes one",
-        "cranes two",
-        "There are cranes.",
-        "Previous: bees",
-        "Next: doves",
+    found = extract(key, page("herons", "gulls", "ibises"), page("storks", "rooks", "terns"))
+    assert [part for part in words(found.content_html) if part in {"On", "Previous:", "Next:"}]
+    # Words that are the same on all are labels in the text.
+    assert found.content_text.splitlines() == [
+        *("cranes one", "cranes two", "There are cranes.", "bees", "doves"),
     ]
 
 
@@ -301,8 +299,7 @@ def words(html: str) -> Counter[str]:
 def test_the_main_text_is_some_of_the_content(pages: list[str]) -> None:
     found = extracted(pages)
     # By letters: of two links side by side, which make one word, one may be left out.
-    main, content = ("".join(text.split()) for text in (found.main_text, found.content_text))
-    assert not Counter(main) - Counter(content)
+    assert not Counter("".join(found.main_text.split())) - letters(found.content_html)
     assert not words(found.main_html) - words(found.content_html)
 
 

@@ -1,18 +1,12 @@
 """What becomes of a request is told by a reason: real failures, and those of older Scrapy."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.hostile_http import BODIES, CONNECTIONS, ENCODINGS, STATUS_LINES
-from tests.support.hostile_server import HostileServer
+from tests.support.hostile_server import Exchange, HostileServer
 from tests.support.stub_crawls import stub_crawl
-
-if TYPE_CHECKING:
-    from tests.support.hostile_server import Exchange
 
 PATHS = (
     "/empty-reply.html /reset.html /closed-in-header.html /truncated.html /garbage.html"

@@ -1,23 +1,18 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import Crawl, FixtureServer, run_scrapy
+from tests.support.crawls import Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.kinds import with_quick
 from tests.support.template_site import CONTENT, elements, pages_of, routes_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.session import SearchOptions, search_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KEY = "/docs/guide/four.html"
 CANDIDATE_FIELDS = [field.name for field in fields(TemplateCandidate)]
@@ -53,9 +48,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", with_quick(CASES, "found"))
-def test_every_format_is_valid_in_every_case(
-    serve: Callable[..., FixtureServer], tmp_path: Path, case: str
-) -> None:
+def test_every_format_is_valid_in_every_case(serve: Serve, tmp_path: Path, case: str) -> None:
     site, path, count = CASES[case]
     formats = ("json", "jl", "csv", "xml")
     done = crawl_to(
@@ -78,7 +71,7 @@ def test_every_format_is_valid_in_every_case(
 
 
 @pytest.mark.quick
-def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_the_bytes_of_a_feed(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu")
     crawl_to(tmp_path, server.url + KEY, f"-O{tmp_path / 'out.csv'}", f"-O{tmp_path / 'out.jl'}")
     site = server.url
@@ -117,9 +110,7 @@ def test_the_bytes_of_a_feed(serve: Callable[..., FixtureServer], tmp_path: Path
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 
 
-def test_standard_output_holds_nothing_but_the_feed(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_standard_output_holds_nothing_but_the_feed(serve: Serve, tmp_path: Path) -> None:
     done = crawl_to(tmp_path, serve("menu").url + KEY, "-O-:json")
     assert len(json.loads(done.stdout)) == 3
     # No text, but the columns that it would have.
@@ -128,7 +119,7 @@ def test_standard_output_holds_nothing_but_the_feed(
 
 
 def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
-    serve: Callable[..., FixtureServer], tmp_path: Path
+    serve: Serve, tmp_path: Path
 ) -> None:
     feeds = {
         str(tmp_path / "candidates.csv"): {},
@@ -152,41 +143,6 @@ def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
     assert (tmp_path / "short.csv").read_text().splitlines()[0] == "rank,url"
 
 
-def test_texts_that_would_break_a_feed_are_made_harmless(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
-    bad = "@a\x01b\ufffe".encode()
-    page = b"<meta charset=utf-8><title>" + bad + b"</title><p>%s</p><a href=/%s>x</a>"
-    server = serve(
-        "menu",
-        {
-            "/k": lambda request: request.answer(
-                200,
-                b"<meta charset=utf-8><a href=/x>\r-1\x02+2</a><a href=/y>\t=1</a>",
-                Content_Type="text/html",
-            ),
-            "/x": lambda request: request.answer(
-                200, page % (b"x", b"y"), Content_Type="text/html"
-            ),
-            "/y": lambda request: request.answer(
-                200, page % (b"y", b"x"), Content_Type="text/html"
-            ),
-        },
-    )
-    formats = ("json", "jl", "csv", "xml")
-    outputs = [f"-O{tmp_path / f'out.{name}'}" for name in formats]
-    done = crawl_to(tmp_path, server.url + "/k", *outputs, n=2)
-    assert done.code == 0
-    assert "Traceback" not in done.log
-    for name in formats:
-        items = read(tmp_path / f"out.{name}")
-        quote = "'" if name == "csv" else ""
-        assert len(items) == 2, name
-        assert items[0]["anchor_text"] == f"{quote}-1+2"
-        assert items[1]["anchor_text"] == f"{quote}=1"
-        assert items[0]["title"] == f"{quote}@ab"
-
-
 # Texts.
 
 TEXT_FIELDS = [field.name for field in fields(PageTemplate)]
@@ -200,9 +156,7 @@ def template_of(file: Path) -> dict[str, Any]:
 
 
 @pytest.mark.quick
-def test_what_the_item_holds(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_what_the_item_holds(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     file = tmp_path / "template.json"
     file.write_text("what was there before is overwritten")
@@ -225,17 +179,15 @@ def test_what_the_item_holds(
     assert len(done.candidates) == 3
 
 
-def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_hostile_text_in_every_format(serve: Serve, tmp_path: Path) -> None:
     # A surrogate in UTF-8, and a byte that is nothing there.
     pages = {
         name: body.replace(b" end", b" \xed\xa0\x80\xff end")
-        for name, body in pages_of({"": HOSTILE}, menu="M\x02\x1b[31m").items()
+        for name, body in pages_of({"": HOSTILE}, menu="=M\x02\x1b[31m").items()
     }
-    feeds = {
-        str(tmp_path / f"t.{name}"): {"item_classes": ["tplspider.items.PageTemplate"]}
-        | ({"format": "jsonlines"} if name == "jl" else {"format": name})
-        for name in ("json", "jl", "xml")
-    }
+    text = {"item_classes": ["tplspider.items.PageTemplate"]}
+    feeds = {str(tmp_path / f"t.{name}"): text for name in ("json", "jl", "xml")}
+    feeds |= {str(tmp_path / f"c.{name}"): {} for name in ("json", "jl", "xml", "csv")}
     done = run_scrapy(
         "crawl",
         "template_candidates",
@@ -259,14 +211,17 @@ def test_hostile_text_in_every_format(serve: Callable[..., FixtureServer], tmp_p
     element = template_of(tmp_path / "t.xml")
     for name in ("content_html", "template_html", "content_text"):
         assert element[name].split() == expected[name].split()
+    for name in ("json", "jl", "xml", "csv"):
+        quote = "'" if name == "csv" else ""
+        first, *_ = candidates = read(tmp_path / f"c.{name}")
+        assert len(candidates) == 3
+        assert (first["anchor_text"], first["title"]) == (f"{quote}=M[31m a", f"{quote}=M[31m")
     manifest = json.loads((tmp_path / "html" / "manifest.json").read_bytes())
     assert (tmp_path / "html" / "key.html").read_bytes() == pages[""]
     elements(tmp_path / "html" / "key.html", manifest[0]["encoding"], expected["not_template"])
 
 
-def test_a_page_by_itself(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_a_page_by_itself(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     key, outcome = b"x<p>Alone</p>", "no-links"
     server = serve("menu", routes_of({"": key}))
     done = crawl(server.url + "/", texts=tmp_path / "t.json", save_html=tmp_path / "html")

@@ -1,6 +1,4 @@
-"""TPLSPIDER_FIELDS in anybody's spider: every item comes out once, with its text, at every end."""
-
-from __future__ import annotations
+"""TPLSPIDER_FIELDS in other spiders: every item comes out once, with its text, at every end."""
 
 import csv
 import os
@@ -9,14 +7,15 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from shutil import copytree
 from threading import Event
-from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.settings import Settings
 
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, FixtureServer, Serve
 from tests.support.field_sites import (
     FIELDS,
     FieldProject,
@@ -28,15 +27,7 @@ from tests.support.field_sites import (
     sites_argument,
 )
 from tplspider.arguments import Config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
+from tplspider.demo.server import Handler
 
 PAGES = 24
 LOUD = {"LOG_LEVEL": "INFO"}
@@ -328,15 +319,6 @@ class Many(Plain):
 """
 
 
-def test_many_items_of_one_page(project: FieldProject, serve: Serve) -> None:
-    """They do not wait for those of another page, which waits for the pool."""
-    project.spider(MANY_ITEMS)
-    server = serve("menu", site_routes("site0", 5))
-    done = project.crawl("many", sites_argument([server]), MANY=300, TPLSPIDER_HELD_SECONDS=600)
-    assert len(project.rows) == 1500
-    assert done.stats["tplspider/fields/items"] == "1500"
-
-
 PAUSES = """
 import asyncio
 
@@ -483,36 +465,3 @@ def test_a_worker_that_is_killed_costs_one_page(
         server.url: sorted(row["url"] for row in rows if server.url in row["url"])
         for server in slow_three
     }
-
-
-MAKES_REQUESTS = """
-from scrapy import Request
-
-
-class More:
-    @classmethod
-    def from_crawler(cls, crawler):
-        self = cls()
-        self.crawler = crawler
-        return self
-
-    def process_item(self, item):
-        assert "built by smith" in item["text"]
-        if "more" not in item["url"]:
-            spider = self.crawler.spider
-            request = Request(item["url"].replace("page", "more"), spider.page)
-            self.crawler.engine.crawl(request)
-        return item
-"""
-
-
-def test_requests_that_pipelines_make_of_the_last_items(
-    project: FieldProject, serve: Serve
-) -> None:
-    project.write("other/pipelines.py", MAKES_REQUESTS)
-    project.set('ITEM_PIPELINES = {"other.pipelines.More": 1}')
-    routes = site_routes("site0", 6)
-    more = {f"/more{n}": routes[f"/page{n}"] for n in range(6)}
-    done = project.crawl("plain", sites_argument([serve("menu", {**routes, **more})]))
-    assert len({row["url"] for row in project.rows}) == len(project.rows) == 12
-    assert done.finish_reason == "finished"

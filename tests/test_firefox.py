@@ -4,37 +4,27 @@ Without a window there is no toolbar to click on: popup.html is opened in a tab 
 fixture site, as in Chromium, for which Firefox wants the driver to have access to all of it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from websockets.sync.client import ClientConnection, connect
 
-from tests.support.report_pages import AWAY, demo_search, hostile_search, index_rows
+from tests.support.browsers import written_extension
+from tests.support.summaries import demo_search, hostile_search, index_rows
 from tests.support.ui_server import UiServer
 from tplspider.demo.server import KEY_PAGE, SiteServer
 from tplspider.report.writer import INDEX, ReportFolder
-
-pytest.importorskip("websockets", reason="websockets is not installed")
-pytest.importorskip("playwright", reason="playwright is not installed")
-from websockets.sync.client import connect
-
-from tests.support.loaded_extension import written_extension
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from websockets.sync.client import ClientConnection
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 pytestmark = [
@@ -174,22 +164,6 @@ def firefox(*options: str, preferences: Mapping[str, object] | None = None) -> I
 def browser() -> Iterator[Firefox]:
     with firefox() as found:
         yield found
-
-
-def test_what_firefox_tells(browser: Firefox, tmp_path: Path) -> None:
-    """Else the tests below could not fail."""
-    path = tmp_path / "page.html"
-    words = f"<meta charset=utf-8><script>ran = 1; console.error('words')</script><img src={AWAY}/>"
-    path.write_text(f"<!DOCTYPE html>{words}")
-    browser.open(path)
-    assert browser.evaluate("self.ran") == 1
-    assert browser.told == ["words"]
-    assert browser.asked == [f"{AWAY}/"]
-    policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
-    path.write_text(f"<!DOCTYPE html>{policy}{words}")
-    browser.open(path)
-    assert len(browser.evaluate("self.blocked")) == 2
-    assert len(browser.told) == 2
 
 
 def test_reports(browser: Firefox, tmp_path: Path) -> None:

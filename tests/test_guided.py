@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import guided_literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.search.guided import MenuSigns, menu_signs

@@ -1,14 +1,39 @@
 """Pages that would take minutes, gigabytes or a whole row: what they cost, and what is told."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from time import process_time
 
 import pytest
 
 from benchmarks.hostile_pages import KINDS, opened
-from tests.support.growth import is_linear
 from tplspider.search.answer import LONGEST
 from tplspider.search.session import SearchSession
 from tplspider.web.page import WebPage
+
+LEAST = 0.02  # seconds: what takes less is lost in the noise of a machine
+TRIES = 3
+
+
+def best_time(function: Callable[[], object]) -> float:
+    """The seconds of CPU that *function* takes at best; no less than can be told from noise."""
+    times = []
+    for _ in range(TRIES):
+        start = process_time()
+        function()
+        times.append(process_time() - start)
+    return max(LEAST, min(times))
+
+
+def is_linear(function: Callable[[int], object], size: int) -> bool:
+    """Whether twice the *size* takes *function* less than three times as long.
+
+    What is quadratic takes four times as long whenever it is measured; a busy machine does not.
+    """
+    return any(
+        best_time(lambda: function(2 * size)) < 3 * best_time(lambda: function(size))
+        for _ in range(3)
+    )
+
 
 URL = "http://example.org/dir/index.html"
 HTML = {"content-type": "text/html"}

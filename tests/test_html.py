@@ -1,7 +1,5 @@
 """The tree of a page, its links, and pages that would keep the parser busy for minutes."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -12,15 +10,12 @@ from lxml import etree
 from parsel import Selector
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from benchmarks.long_hosts import BOUND, ratios
 from tests import literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.pages import DOCUMENTS
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import IGNORED_EXTENSIONS as OURS
 from tplspider.web.html import (
-    Addresses,
-    Targets,
     get_links,
     is_too_costly,
     link_addresses,
@@ -52,35 +47,11 @@ def test_ignored_extensions_are_those_of_scrapy() -> None:
     assert frozenset(IGNORED_EXTENSIONS) == OURS
 
 
-def test_files_that_are_no_pages_are_left_out() -> None:
-    for name in "x.pdf x.PDF x.tar.gz x.pdf?next=/ x.pdf?a=b.html x.pdf;v=1 x.min.js".split():
-        assert links_of(f"<a href='{name}'>x</a>") == []
-    for name in ("x.gz", "pdf", "x.pdf.html", "x.pdf/", "?file=x.pdf", "x.aspx"):
-        assert len(links_of(f"<a href='{name}'>x</a>")) == 1
-
-
-@pytest.mark.parametrize("base", ["http://[::1", "javascript:x", "data:,x"])
-def test_a_base_that_is_no_address_is_none(base: str) -> None:
-    assert links_of(f"<base href='{base}'><a href='x'>x</a>") == ["http://example.org/docs/x"]
-
-
-def test_links_before_the_body_and_after_the_html_are_found() -> None:
-    html = "<html><head></head></html><body><a href='x'>x</a></body></html><a href='y'>y</a>"
-    assert links_of(html) == ["http://example.org/docs/x", "http://example.org/docs/y"]
-
-
 def test_addresses_that_cannot_be_parsed_are_counted() -> None:
     unparsable: list[str] = []
     root = parse_html("<a href='http://[::1'>x</a><a href='http://x:y/'>x</a><a href='z'>z</a>")
     assert len(get_links(root, URL, Site(identity(URL)), unparsable=unparsable)) == 1
     assert unparsable == ["http://[::1", "http://x:y/"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["host beyond ASCII", "host beyond ASCII, with dots"])
-def test_hosts_that_are_too_long_cost_little_more_than_plain_ones(name: str) -> None:
-    found = ratios(name, ("key page", "other page"), rounds=3)
-    assert max(found.values()) < BOUND
 
 
 def test_the_first_element_stands_for_the_link() -> None:
@@ -230,32 +201,3 @@ def test_no_attribute_of_the_parser_is_missed(html: str) -> None:
     parser = etree.HTMLParser(target=seen, recover=True, encoding="utf-8", huge_tree=True)
     etree.fromstring(b"<u>" + html.replace("\0", "").encode(), parser)
     assert tag_cost(html, 0) >= seen.cost
-
-
-ROOT = parse_html("<body></body>")
-BASES = st.sampled_from(
-    "http://example.org http://example.org/ http://example.com/ http://example.org/docs/"
-    " http://example.org/docs/key.html http://example.org/docs/other.html file:///docs/key.html"
-    " http://example.org/docs/key.html?a=/b/c http://example.org/docs/key.html;v=1/2"
-    " http://example.org/docs/deep/key https://example.org/docs/key.html".split()
-)
-
-_PARTS = ["a", "b.html", "/", "//", ".", "..", "?", "q=1", ";", ":", "http:", "https://", "mailto:"]
-_PARTS += ["example.org", "%20", "é", "\t", "\x01", " ", "~", "-", "\\"]
-ADDRESSES = st.lists(st.sampled_from(_PARTS), min_size=1, max_size=4).map("".join)
-
-
-@given(st.lists(st.tuples(BASES, ADDRESSES | st.text(max_size=6)), min_size=1, max_size=5))
-def test_addresses_that_pages_share_lead_where_they_lead_by_themselves(
-    links: list[tuple[str, str]],
-) -> None:
-    known: Addresses = {}
-    addresses = [address for _, address in links]
-    for base, _ in links:
-        shared, alone = Targets(ROOT, base, known), Targets(ROOT, base)
-        for address in addresses:
-            assert shared.of(address) == alone.of(address)
-    size = len(known)
-    for base, address in links:
-        Targets(ROOT, base, known).of(address)
-    assert len(known) == size

@@ -1,17 +1,11 @@
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import SITES, Crawl, FixtureServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tplspider.demo.server import Handler
+from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
+from tplspider.demo.server import Handler
 
 IN_FLIGHT = (1, 4, 16)
 
@@ -50,7 +44,7 @@ def without_wasted(summary: bytes, wasted: object) -> bytes:
     ],
 )
 def test_the_answer_is_byte_identical(
-    crawl: Callable[..., Crawl], site: str, path: str, arguments: dict[str, object]
+    crawl: RunCrawl, site: str, path: str, arguments: dict[str, object]
 ) -> None:
     answers = set()
     with JitterServer(site, seed=7) as server:
@@ -69,9 +63,7 @@ def test_the_answer_is_byte_identical(
     assert len(answers) == 1
 
 
-def test_links_that_redirect_to_one_page_load_it_once(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_links_that_redirect_to_one_page_load_it_once(crawl: RunCrawl, serve: Serve) -> None:
     menu = ["/m/a", "/m/b", "/m/c"]
 
     def page(request: Handler) -> None:
@@ -120,7 +112,7 @@ def test_links_that_redirect_to_one_page_load_it_once(
 
 @pytest.mark.slow
 @pytest.mark.quick
-def test_the_fast_profile_has_four_in_flight(crawl: Callable[..., Crawl]) -> None:
+def test_the_fast_profile_has_four_in_flight(crawl: RunCrawl) -> None:
     with JitterServer("menu", seed=1) as server:
         done = crawl(server.url + "/docs/guide/four.html", {"TPLSPIDER_PROFILE": "fast"}, n=6)
         assert done.code == 0

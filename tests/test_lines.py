@@ -1,9 +1,7 @@
 """The lines of a page, as they are made in one walk, and as the definition has it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -21,10 +19,6 @@ from tplspider.template.lines import (
     text_lines,
 )
 from tplspider.web.html import Element, fold, parse_html, visible_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 URL = "http://example.org/docs/key.html"
 ENDS = BLOCKS | CELLS | {"button", "optgroup", "select", "textarea"}

@@ -1,11 +1,9 @@
 """No control character that a website sends reaches the log."""
 
-from __future__ import annotations
-
 import logging
 import unicodedata
+from collections.abc import Iterator
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Spider
@@ -13,13 +11,9 @@ from scrapy.settings import default_settings
 from scrapy.utils.reactor import install_reactor
 from scrapy.utils.test import get_crawler
 
-from tests.support.browser_profile import html
+from tests.support.browsers import html
+from tests.support.crawls import RunCrawl, Serve
 from tplspider.log_sanitizer import LogSanitizer, guard_log, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.support.crawls import Crawl, FixtureServer
 
 logger = logging.getLogger(__name__)
 
@@ -73,9 +67,7 @@ def test_the_log_of_others_is_theirs(log: StringIO) -> None:
     assert log.getvalue().splitlines() == [r"\x07", "\x07", r"\x07", "\x07"]
 
 
-def test_a_site_that_sends_control_characters(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_site_that_sends_control_characters(crawl: RunCrawl, serve: Serve) -> None:
     evil = EVIL.encode("latin-1", "replace").decode("latin-1").replace("\r", "")
     links = f"<a href='/cookie'>{EVIL}</a><a href='/moved'>x</a><a href='/{EVIL}'>x</a>"
     routes = {

@@ -208,7 +208,6 @@ def test_words_beside_hidden_ones_stay() -> None:
     [
         ("<p hidden role='tabpanel'>All hidden {}</p>", ""),
         ("<p hidden='until-found'>All hidden {}</p>", ""),
-        ("<p aria-hidden='true'>All hidden {}</p>", ""),
         ("<dialog open>All hidden {}</dialog>", ""),
         ("<p style='list-style: none'>All hidden {}</p>", ""),
         ("<p hidden id='more'>All hidden {}</p>", "<p><button aria-controls='more'>+</button></p>"),

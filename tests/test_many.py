@@ -1,55 +1,33 @@
 """Many key pages in one crawl: a list in, one feed out."""
 
-from __future__ import annotations
-
 import json
-import signal
 import subprocess
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
+from tests.support.crawls import (
+    CRAWL,
+    FixtureServer,
+    RunCrawl,
+    Serve,
+    crawl_list,
+    rows,
+    start_scrapy,
+    wait_for_log,
+)
+from tplspider.demo.server import Handler
 
 KEYS = ("one", "two", "three", "four")
 NOT_OF_LISTS = ("line", "input", "shared", "wasted")
-
-
-def crawl_list(
-    folder: Path, urls: Path | str, *more: str, settings: dict[str, str] | None = None
-) -> Crawl:
-    return run_scrapy(
-        "crawl",
-        "template_candidates",
-        f"-aurls={urls}",
-        f"-asummary={folder / 'summary.jl'}",
-        f"-O{folder / 'out.jl'}",
-        *more,
-        folder=folder,
-        settings=settings,
-    )
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
 
 
-def test_a_list(
-    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
-) -> None:
+def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
     """Options by line, fields of the user's, the same search twice, lines that are wrong."""
     server = serve("menu")
     one, two = key_pages(server)[:2]
@@ -98,32 +76,22 @@ def test_a_list(
         )
 
 
-def test_standard_input(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+@pytest.mark.quick
+def test_standard_input(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-aurls=-"),
-        f"-asummary={tmp_path / 'summary.jl'}",
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-    ]
     text = "\n".join(key_pages(server)[:2])
-    with subprocess.Popen(
-        command, cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    given = (*CRAWL, "-aurls=-", f"-asummary={tmp_path / 'summary.jl'}")
+    with start_scrapy(*given, stdin=subprocess.PIPE) as process:
         assert process.stdin
-        assert process.stderr
         process.stdin.write(key_pages(server)[0] + "\n")
         process.stdin.flush()
-        for logged in process.stderr:  # the first is answered before the second comes
-            if "Complete: 3 pages" in logged:
-                break
+        wait_for_log(process, "Complete: 3 pages")  # the first, before the second comes
         _, log = process.communicate(key_pages(server)[1] + "\n", timeout=60)
     assert process.returncode == 0, log
     assert [row["requested_url"] for row in rows(tmp_path / "summary.jl")] == text.splitlines()
 
 
-def test_a_host_that_hangs_delays_only_itself(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_host_that_hangs_delays_only_itself(tmp_path: Path, serve: Serve) -> None:
     def hang(request: Handler) -> None:
         time.sleep(4)
 
@@ -140,41 +108,3 @@ def test_a_host_that_hangs_delays_only_itself(
     # Two of the slow host have places, the others wait.
     assert set(order[:3]) <= set(quick_pages), done.log
     assert sorted(order) == sorted([*slow_pages, *quick_pages])
-
-
-def test_interrupted_without_a_journal(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    server = serve("menu")
-    urls = tmp_path / "keys.txt"
-    urls.write_text("\n".join(key_pages(server)))
-    done = crawl_list(
-        tmp_path,
-        urls,
-        settings={
-            "TPLSPIDER_SEARCHES": "1",
-            "EXTENSIONS": json.dumps({"tests.support.components.StopsAtFirstEnd": 0}),
-        },
-    )
-    assert done.code == 1
-    found = rows(tmp_path / "summary.jl")
-    assert 1 <= len(found) < 4
-    assert found[0]["complete"]
-
-
-@pytest.mark.slow
-def test_a_pipe_without_a_line_can_be_interrupted(tmp_path: Path) -> None:
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", "-aurls=-"),
-        f"-asummary={tmp_path / 's.jl'}",
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-    ]
-    with subprocess.Popen(
-        command, cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr
-        for logged in process.stderr:
-            if "Spider opened" in logged:
-                break
-        process.send_signal(signal.SIGINT)
-        log = process.stderr.read()
-    assert process.returncode == 1
-    assert "Traceback" not in log

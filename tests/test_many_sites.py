@@ -1,38 +1,9 @@
-from __future__ import annotations
-
-import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.crawls import PROJECT, run_scrapy
-from tests.support.made_up_sites import MadeUpSource, made_up_site
-from tests.support.many_sites import ManySites
-from tplspider import search_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.mark.slow
-def test_a_crawl_finds_what_a_search_in_memory_finds(tmp_path: Path) -> None:
-    with ManySites(tmp_path / "asked") as server:
-        url = server.url("site-3", made_up_site(3).articles[0])
-        done = run_scrapy(
-            *("crawl", "template_candidates", f"-aurl={url}"),
-            f"-asummary={tmp_path / 'summary.json'}",
-            folder=tmp_path,
-        )
-        asked = server.asked()
-    session = search_pages(MadeUpSource(), url)
-    assert session.summary
-    assert done.summary == json.loads(json.dumps(vars(session.summary)))
-    assert done.summary["complete"]
-    assert [each.path for each in asked][:2] == ["/robots.txt", made_up_site(3).articles[0]]
-    assert {each.host for each in asked} == {"site-3.test"}
-    assert [each.at for each in asked] == sorted(each.at for each in asked)
+from tests.support.crawls import PROJECT
 
 
 @pytest.mark.nightly

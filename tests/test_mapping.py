@@ -1,7 +1,5 @@
 """The top-down mapping: its properties, and how near it comes to the best there is."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations, pairwise
 from random import Random
@@ -94,25 +92,6 @@ def test_nearly_as_much_as_the_best() -> None:
     assert sum(shares) / len(shares) >= 0.97
 
 
-@pytest.mark.parametrize("count", [30, 300])  # all pairs are compared; a common subsequence
-def test_entries_that_come_and_go(count: int) -> None:
-    random = Random(count)
-    entries = [f"<li><a href={i}.html>Entry {i}</a></li>" for i in range(count)]
-    gone = {*random.sample(range(count), count // 5)}
-    come = [entry for i, entry in enumerate(entries) if i not in gone]
-    for i in range(count // 5):
-        come.insert(random.randrange(len(come)), f"<li><a href=x{i}.html>New {i}</a></li>")
-    key, other = flat_pair(f"<ul>{''.join(entries)}</ul>", f"<ul>{''.join(come)}</ul>")
-    mapping = TreeMapping(key, other).mapped
-    links = [i for i, tag in enumerate(key.tags) if tag == "a"]
-    unmapped = {n for n, link in enumerate(links) if mapping[link] < 0}
-    assert gone <= unmapped
-    # Where all pairs are compared, two items that hold nothing alike outweigh a single one that
-    # is the same: as many elements map.
-    assert len(unmapped - gone) <= (count // 10 if count == 30 else 0)
-    assert all(key.own[link] == other.own[mapping[link]] for link in links if mapping[link] >= 0)
-
-
 @pytest.mark.parametrize("count", [4, 200])
 @pytest.mark.parametrize("written", ["/docs/key.html", "#", "", "http://example.org/docs/key.html"])
 def test_the_entry_of_the_current_page_is_the_same_entry(count: int, written: str) -> None:
@@ -191,3 +170,22 @@ def test_things_that_are_all_alike_are_taken_side_by_side(left: int, right: int)
     pairs = common_subsequence(["li"] * left, ["li"] * right)
     assert pairs == common_subsequence([*["li"] * left, "ours"], [*["li"] * right, "theirs"])
     assert len(pairs) >= min(left, right) - 8
+
+
+@pytest.mark.parametrize("count", [30, 300])  # all pairs are compared; a common subsequence
+def test_entries_that_come_and_go(count: int) -> None:
+    random = Random(count)
+    entries = [f"<li><a href={i}.html>Entry {i}</a></li>" for i in range(count)]
+    gone = {*random.sample(range(count), count // 5)}
+    come = [entry for i, entry in enumerate(entries) if i not in gone]
+    for i in range(count // 5):
+        come.insert(random.randrange(len(come)), f"<li><a href=x{i}.html>New {i}</a></li>")
+    key, other = flat_pair(f"<ul>{''.join(entries)}</ul>", f"<ul>{''.join(come)}</ul>")
+    mapping = TreeMapping(key, other).mapped
+    links = [i for i, tag in enumerate(key.tags) if tag == "a"]
+    unmapped = {n for n, link in enumerate(links) if mapping[link] < 0}
+    assert gone <= unmapped
+    # Where all pairs are compared, two items that hold nothing alike outweigh a single one that
+    # is the same: as many elements map.
+    assert len(unmapped - gone) <= (count // 10 if count == 30 else 0)
+    assert all(key.own[link] == other.own[mapping[link]] for link in links if mapping[link] >= 0)

@@ -1,33 +1,26 @@
 """Pages in memory that searches share: a real crawl, and its limits."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import pytest
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
 
+from tests.support.crawls import Serve
 from tests.support.stub_crawls import stub_crawl
-from tplspider import memory_cache
-from tplspider.memory_cache import MOST_BYTES, MemoryCacheStorage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
-
-    from tests.support.crawls import FixtureServer
+from tplspider import storages
+from tplspider.storages import MOST_BYTES, MemoryCacheStorage
 
 PAGE = "http://a.example/"
 CACHE = {
     "HTTPCACHE_ENABLED": True,
-    "HTTPCACHE_STORAGE": "tplspider.memory_cache.MemoryCacheStorage",
+    "HTTPCACHE_STORAGE": "tplspider.storages.MemoryCacheStorage",
 }
 SPIDER: Any = None
 
 
-def test_searches_share_pages_but_not_failures(serve: Callable[..., FixtureServer]) -> None:
+def test_searches_share_pages_but_not_failures(serve: Serve) -> None:
     server = serve(
         "menu",
         {
@@ -87,5 +80,5 @@ def test_size_and_age_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     storage.store_response(SPIDER, Request(PAGE), large)
     kept = [storage.retrieve_response(SPIDER, each) for each in [*requests, Request(PAGE)]]
     assert [bool(each) for each in kept] == [False] * 2 + [True] * 4 + [False]
-    monkeypatch.setattr(memory_cache, "OLDEST", 0.0)
+    monkeypatch.setattr(storages, "OLDEST", 0.0)
     assert storage.retrieve_response(SPIDER, requests[-1]) is None

@@ -1,50 +1,44 @@
 """The installed package, in projects of others and where there is none: a guest."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
-import tarfile
 import time
 import venv
 import zipfile
-from importlib.metadata import distribution
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from shutil import copytree
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.crawls import SITES
-from tests.support.internet_crawls import at, html, redirect
-from tests.support.other_project import Project, build, make_project, readme_lines
-from tests.support.resolvers import DNS_RESOLVER
-from tests.support.saved_folders import own_text, save_site
-from tests.support.scrapyd_server import git
-from tests.support.template_site import CONTENT, pages_of, routes_of
+from tests.support.browsers import CHROMIUM, needs_chromium
+from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
+from tests.support.internet import at, html, redirect
+from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
+from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from importlib.metadata import Distribution
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
-INTERNET = {
-    DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet",
-    "HTTPPROXY_ENABLED": "False",
-}
+INTERNET = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet", "HTTPPROXY_ENABLED": "False"}
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
-NAMES = ("archive", "demo", "report", "shard", "strip", "text", "ui")  # by entry points
+NAMES = (
+    "archive",
+    "candidates",
+    "demo",
+    "report",
+    "shard",
+    "strip",
+    "text",
+    "ui",
+)
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -218,12 +212,7 @@ def seen(done: Crawl) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        "crawl other -a urls=data:, -O out.json",
-        "crawl nobody",
-        "crawl failing",
-    ],
+    "arguments", ["crawl other -a urls=data:, -O out.json", "crawl nobody", "crawl failing"]
 )
 def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, arguments: str) -> None:
     """Same output, down to the tracebacks, same options, same exit status; nothing is imported."""
@@ -276,25 +265,94 @@ def test_our_commands_anywhere(
     done = where.run("demo", settings={})
     assert (done.code, done.log) == (0, "")
     assert "3 pages that all link to each other, after 7 loads" in done.stdout
-    assert ("scrapy crawl" in done.stdout) == (place == "project")
+    assert "  scrapy candidates https://" in done.stdout
     assert not (where.folder / "precious.json").exists()
 
 
+# Beside other plugins of Scrapy.
+
+PLUGINS = """
+ADDONS["scrapy_poet.Addon"] = 300
+EXTENSIONS = {"spidermon.contrib.scrapy.extensions.Spidermon": 500}
+SPIDERMON_ENABLED = True
+SPIDERMON_SPIDER_CLOSE_MONITORS = ("other.monitors.Suite",)
+DOWNLOAD_HANDLERS = dict.fromkeys(
+    ("http", "https"), "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+)
+PLAYWRIGHT_LAUNCH_OPTIONS = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
+"""
+MONITORS = """
+from spidermon import Monitor, MonitorSuite, monitors
+
+class Items(Monitor):
+    def test_items(self):
+        assert self.data.stats.item_scraped_count
+
+class Suite(MonitorSuite):
+    monitors = [Items]
+"""
+SPIDERS = """
+from scrapy import Request, Spider
+from tplspider.plugins.poet import TemplatePage
+from tplspider.plugins.poet.article import TemplateArticlePage
+
+class Rendered(Spider):
+    name = "rendered"
+    async def start(self):
+        yield Request(self.url, meta={"playwright": True})
+    def parse(self, response):
+        yield {"made": response.css("#made::text").get()}
+
+class Texts(Spider):
+    name = "texts"
+    async def start(self):
+        yield Request(self.url, self.page)
+        yield Request(self.url + "?", self.article, dont_filter=True)
+    async def page(self, response, page: TemplatePage):
+        yield await page.to_item()
+    async def article(self, response, page: TemplateArticlePage):
+        yield await page.to_item()
+"""
+STATED = """<script>document.body.append(Object.assign(document.createElement("p"),
+{id: "made", innerText: "by a script"}))</script><script type="application/ld+json">
+{"@graph": [{"@type": "WebSite"}, {"@type": ["NewsArticle"], "author": [{"name": "Ann"}, "Bo"],
+"datePublished": "2024-05-01T10:00:00+00:00", "dateModified": "yesterday"}]}</script>"""
+
+
+@needs_chromium
+def test_beside_poet_playwright_and_spidermon(project: Project, serve: Serve) -> None:
+    """All of them work, and so do our spider and the page objects."""
+    project.set(PLUGINS.replace("CHROMIUM", repr(CHROMIUM)))
+    project.write("other/monitors.py", MONITORS)
+    project.write("other/spiders/plugins.py", SPIDERS)
+    server = serve("menu", routes_of(pages_of({"a": CONTENT["a"] + STATED})))
+    url = f"{server.url}/a"
+
+    def items(*arguments: str) -> list[dict[str, Any]]:
+        done = project.run("crawl", *arguments, "-Oout.jl", settings=QUICK)
+        assert (done.code, "ERROR" in done.log) == (0, False), done.log
+        assert "test_items... OK" in done.log
+        return [json.loads(line) for line in (project.folder / "out.jl").read_text().splitlines()]
+
+    assert items("rendered", f"-aurl={url}") == [{"made": "by a script"}]
+    found = items("template_candidates", f"-aurl={url}", "-an=2")
+    assert len(found) == 2
+    page, article = sorted(items("texts", f"-aurl={url}"), key=lambda item: "headline" in item)
+    text = CONTENT["a"]
+    assert len(page.pop("candidates")) == 2
+    assert page == {"url": url, "title": "Menu", "text": text, "markdown": text}
+    assert [author["name"] for author in article.pop("authors")] == ["Ann", "Bo"]
+    assert {name: value for name, value in article.items() if value} == {
+        "headline": "Menu",
+        "articleBody": text,
+        "datePublished": "2024-05-01T10:00:00Z",
+        "datePublishedRaw": "2024-05-01T10:00:00+00:00",
+        "dateModifiedRaw": "yesterday",
+        "url": url,
+    }
+
+
 # The wheel.
-
-
-@pytest.mark.deploy
-def test_the_source_distribution_holds_the_project(made: Path, tmp_path: Path) -> None:
-    """Its wheel is the one that was made of the clone: nothing that it needs is missing."""
-    again = build(made / "clone", tmp_path / "dist")  # by way of the source distribution
-    (wheel,) = (made / "dist").iterdir()
-    one, other = (zipfile.ZipFile(path) for path in (wheel, again))
-    assert {*one.namelist()} == {*other.namelist()}
-    (source,) = (tmp_path / "dist").glob("*.tar.gz")
-    with tarfile.open(source) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    tracked = {*git(made / "clone", "ls-files").splitlines()} - {".gitignore", ".ci/run"}
-    assert tracked <= names
 
 
 SEARCH = """

@@ -3,22 +3,17 @@
 Most of it is asked of the spider's own check, which the commands call; some through the commands.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
-from tests.support.crawls import PROJECT, FixtureServer, run_scrapy
+from tests.support.crawls import PROJECT, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 URL = "http://127.0.0.1/"
 
@@ -102,7 +97,7 @@ def test_two_outputs_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "keys.txt").read_text() == URL
 
 
-def test_names_as_files(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_names_as_files(serve: Serve, tmp_path: Path) -> None:
     """Relative names; fields of the spider in the names of feeds, as Scrapy has them."""
     here = os.path.relpath(tmp_path, PROJECT)
     url = serve("menu", routes_of(pages_of())).url

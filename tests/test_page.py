@@ -1,7 +1,5 @@
 """Pages as the search sees them, and answers read as Scrapy reads them."""
 
-from __future__ import annotations
-
 import pytest
 import scrapy.http.response.text
 from hypothesis import example, given
@@ -11,9 +9,8 @@ from scrapy.responsetypes import responsetypes
 
 from tests import literal
 from tplspider.spiders.template_candidates import web_page
-from tplspider.web.addresses import Site
 from tplspider.web.html import parse_html, visible_text
-from tplspider.web.page import WebPage, page_fault, read_page
+from tplspider.web.page import WebPage, page_fault
 
 PIECES = st.sampled_from(
     [
@@ -31,15 +28,6 @@ PIECES = st.sampled_from(
 def test_visible_text_is_that_of_the_definition(pieces: list[str]) -> None:
     html = f"<html><body>{''.join(pieces)}</body></html>"
     assert visible_text(parse_html(html)) == literal.visible_text(html)
-
-
-@pytest.mark.parametrize("declaration", ["", '<?xml version="1.0" encoding="utf-8"?>'])
-def test_a_page_is_html_whatever_its_first_line_says(declaration: str) -> None:
-    url = "http://example.org/"
-    html = f"{declaration}<html><head><title>A\n title</title></head><a href='/x'>x</a></html>"
-    page = read_page(parse_html(html), url, Site(url))
-    assert page.title == "A title"
-    assert page.links == {"http://example.org/x"}
 
 
 TYPES = st.sampled_from(

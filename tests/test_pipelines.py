@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -105,14 +103,11 @@ def test_an_unsound_answer_is_dropped(
     ("items", "fault"),
     [
         ([FIRST, SUMMARY], "its candidates are not those that were given"),
-        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 candidates"),
+        ([FIRST, SECOND, replace(SUMMARY, similarity=None)], "similarity=None with 2 pages"),
     ],
 )
 def test_an_unsound_summary_is_reported_and_kept(
-    pipeline: ValidationPipeline,
-    caplog: pytest.LogCaptureFixture,
-    items: list[Any],
-    fault: str,
+    pipeline: ValidationPipeline, caplog: pytest.LogCaptureFixture, items: list[Any], fault: str
 ) -> None:
     for item in items:
         assert pipeline.process_item(item) is item
@@ -125,16 +120,6 @@ ROW: ExploredLink = {
     "title": "", "anchor_text": "", "dom_path": "", "h_distance": 0, "similarity": None,
     "links_to": [],
 }  # fmt: skip
-
-
-def test_texts_are_cleaned_wherever_they_are() -> None:
-    summary = replace(SUMMARY, explored=[{**ROW, "reason": "a\x00b"}], candidates=["\ud800x"])
-    cleaned = CleanTextPipeline().process_item(summary)
-    assert cleaned.explored == [{**ROW, "reason": "ab"}]
-    assert cleaned.candidates == ["x"]
-    assert CleanTextPipeline().process_item(replace(FIRST, title="\x1bt\n\U0001f600")).title == (
-        "t\n\U0001f600"
-    )
 
 
 def test_items_of_others_pass(pipeline: ValidationPipeline) -> None:

@@ -1,28 +1,21 @@
 """robots.txt, Crawl-delay, Retry-After, the time of a search and our name, in real crawls."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import signals
 
+from tests.support.crawls import RunCrawl, Serve
 from tests.support.stub_crawls import stub_crawl
 from tplspider import __version__
+from tplspider.demo.server import Handler
 from tplspider.politeness import retry_after
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
-    Route = Callable[[Handler], object]
+Route = Callable[[Handler], object]
 
 
 class Watched:
@@ -156,27 +149,6 @@ def test_retry_after_is_read(value: str, seconds: float | None) -> None:
 
 
 KEY = "/docs/guide/four.html"
-
-
-def test_a_crawl_waits_as_long_as_it_is_asked_to(crawl: RunCrawl, serve: Serve) -> None:
-    server = serve("menu", {"/robots.txt": robots("0.5")})
-    times: list[float] = []
-
-    def respond(request: Handler) -> None:
-        times.append(time.monotonic())
-        if len(times) == 2:
-            request.answer(503, Retry_After="2")
-        else:
-            found = server.find(request.path)
-            assert found
-            request.answer(200, found.read_bytes(), Content_Type="text/html")
-
-    server.routes |= dict.fromkeys((KEY, "/docs/guide/one.html"), respond)
-    done = crawl(server.url + KEY)
-    assert done.summary["complete"], done.log
-    assert done.summary["loads"] == 5
-    assert times[1] - times[0] > 0.45
-    assert times[2] - times[1] > 1.95
 
 
 def test_what_robots_txt_forbids_is_not_loaded(crawl: RunCrawl, serve: Serve) -> None:

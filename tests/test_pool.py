@@ -1,29 +1,16 @@
 """The pool of a site, and which of its pages are compared with a page, against literal readings."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.literal import literal_pool
-from tplspider.pools.pool import (
-    LARGEST,
-    Pool,
-    PooledPage,
-    Signs,
-    companions,
-    nearest,
-    page_site,
-)
+from tplspider.pools.pool import LARGEST, Pool, PooledPage, Signs, nearest, page_site
 from tplspider.search.witness import shared_directories
 from tplspider.web.addresses import place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from random import Random
 
 HOST = "http://a.org/"
 # Few looks, some of them with tokens: near copies and copies are to come together often.
@@ -110,29 +97,6 @@ def test_very_large_pages_are_in_no_pool() -> None:
 def linked(path: str, *links: str, text: str = "") -> PooledPage:
     shown = "".join(f"<a href='{link}'>x</a>" for link in links)
     return PooledPage.of(HOST + path, f"<body>{shown}<p>{text}")
-
-
-def paths(pages: list[PooledPage]) -> list[str]:
-    return [each.url.removeprefix(HOST) for each in pages]
-
-
-def test_the_page_itself_is_left_out() -> None:
-    key = linked("news/1.html", "/a")
-    old = linked("news/1.html", "/a", text="As it was.")
-    assert companions(key, [old]) == []
-    assert companions(key, []) == []
-
-
-def test_a_page_with_the_same_words_tells_nothing_about_them() -> None:
-    post = "This post stands on two lists of posts, of its author and of its subject."
-    foot = "<p>All pages of this site have this sentence at their foot."
-    key = linked("lists/1.html", "/a", text=post + foot)
-    same = linked("lists/2.html", "/a", text=post + foot)
-    others = [linked(f"posts/{n}.html", "/a", text=foot) for n in range(4)]
-    assert paths(companions(key, [same, *others]))[-1] == "lists/2.html"
-    # What many pages have is no reason.
-    near = linked("lists/3.html", "/a", text=foot)
-    assert paths(companions(key, [same, *others, near]))[0] == "lists/3.html"
 
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)

@@ -1,34 +1,40 @@
 """Which addresses are private, and crawls of a made-up internet that are kept from them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.crawls import SITES, Crawl, FixtureServer, run_scrapy
-from tests.support.internet_crawls import Listener, at, connected_to, html, reasons, redirect
-from tests.support.resolvers import DNS_RESOLVER, PUBLIC
+from tests.support.crawls import (
+    DNS_RESOLVER,
+    SITES,
+    Crawl,
+    FixtureServer,
+    RunCrawl,
+    Serve,
+    run_scrapy,
+)
+from tests.support.internet import (
+    PUBLIC,
+    Listener,
+    Route,
+    at,
+    connected_to,
+    html,
+    reasons,
+    redirect,
+)
 from tests.support.stub_crawls import stub_crawl
+from tplspider.demo.server import Handler
 from tplspider.private_addresses import host_name, is_private, literal_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.support.internet_crawls import Route
-    from tplspider.demo.server import Handler
-
-    RunCrawl = Callable[..., Crawl]
-    Serve = Callable[..., FixtureServer]
 
 REFUSED = "private-address"
 OURS = {DNS_RESOLVER: "tests.support.stub_crawls.CheckedInternet"}
-AS_A_GUEST = {DNS_RESOLVER: "tests.support.resolvers.MadeUpInternet"}
+AS_A_GUEST = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet"}
 REFUSING = {"TPLSPIDER_ALLOW_PRIVATE": "False"}
 MENU = ["menu/a.html", "menu/b.html", "menu/c.html"]
 BOTH = pytest.mark.parametrize("internet", [OURS, AS_A_GUEST], ids=["ours", "guest"])

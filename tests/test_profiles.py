@@ -1,7 +1,5 @@
 """Profiles: what they are, and what another project gets of them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,19 +1,14 @@
 """The project as a newcomer meets it: the demo, the commands, the spider as a class."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT, run_scrapy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
@@ -51,7 +46,7 @@ def test_other_commands_are_not_disturbed(tmp_path: Path) -> None:
 def test_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, scrapy.cmdline; from scrapy.commands import crawl; before = {*sys.modules};"
-        "from tplspider.commands import crawl, demo, report, shard, text, ui;"
+        "from tplspider.commands import candidates, crawl, demo, report, shard, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
     done = subprocess.run(

@@ -1,7 +1,5 @@
 """Reports as files: what is in them, whatever the web has put into a search; their folder."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -11,25 +9,21 @@ from base64 import b64encode
 from contextlib import closing
 from hashlib import sha256
 from math import hypot
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.summaries import SITE, random_summary, row, summary, template, unusable
-from tplspider import FolderSite, search_pages
+from tests.support.summaries import random_summary, row, summary, template, unusable
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.clean_page import clean_page
-from tplspider.report.drawing import draw, near_pages, shown_pages
+from tplspider.report.drawing import draw, shown_pages
 from tplspider.report.model import make_report
 from tplspider.report.rendering import render_report
-from tplspider.report.summaries import read_rows
 from tplspider.report.words import REASONS, answer_words
-from tplspider.report.writer import INDEX, ROWS, ReportFolder, ReportWriter, write_report
-from tplspider.search.answer import EMPTY_ANSWER, NO_EVIDENCE
+from tplspider.report.writer import INDEX, ROWS, ReportFolder, check_place, read_rows, write_report
+from tplspider.search.answer import NO_EVIDENCE
 from tplspider.web.html import parse_html, visible_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EVIL = "\u202e</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x07{{7*7}}"
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1, 3]), row(3, [1])], [1, 2])
@@ -68,19 +62,6 @@ def test_the_text_comes_first_then_the_answer_and_the_links() -> None:
     assert "50% of the key page's structure" in text
 
 
-def test_the_text() -> None:
-    root = page_of(SMALL, template())
-    assert "Compared with 1 page, 50% of its elements are template" in visible_text(root)
-    assert not root.xpath("//iframe")
-    cleaned = clean_page("<p>menu<p>own", "http://x/", not_template=["/html/body/p[2]"])
-    root = page_of(SMALL, template(key_html=cleaned, evidence=0, template_share=0.0))
-    (shown,) = root.xpath("//iframe/@srcdoc")
-    assert "own" in visible_text(parse_html(shown))
-    assert "nothing is known to be template" in visible_text(root)
-    long = visible_text(page_of(SMALL, template(main_text="word " * 200_000)))
-    assert "it has 1000000 characters" in long
-
-
 @pytest.mark.parametrize(
     ("found", "degree"),
     [
@@ -98,17 +79,6 @@ def test_the_headline_is_as_sure_as_the_answer(found: dict[str, Any], degree: st
     assert likely in words.headline
 
 
-@pytest.mark.parametrize("reason", ["links_exhausted", "max_loads", "max_seconds", "shutdown"])
-def test_an_incomplete_answer_says_why_and_what_to_try(reason: str) -> None:
-    words = answer_words(make_report(PART | {"reason": reason}).summary)
-    assert words.why
-    (advice,) = words.attempts
-    assert ("as the key page" in advice) == (reason == "links_exhausted")
-    assert ("-a max_" in advice) == reason.startswith("max_")
-    assert "least possible" not in words.cost
-    assert answer_words(make_report(SMALL).summary).attempts == ()
-
-
 def test_every_key_page_that_cannot_be_used_has_a_thing_to_try() -> None:
     for outcome in (*(REASONS.keys() - {"key-page"}), "http-404", "http-503"):
         found = unusable(key_outcome=outcome)
@@ -117,24 +87,6 @@ def test_every_key_page_that_cannot_be_used_has_a_thing_to_try() -> None:
         assert len(words.attempts) == 1, outcome
         assert words.sure == words.found == "", outcome
         assert not page_of(found).xpath("//svg | //table")
-
-
-def test_a_saved_pool_is_not_a_failure() -> None:
-    found = summary([], [], requested_size=3, complete=False, reason="pool", loads=1, links=16)
-    words = answer_words(make_report(found).summary)
-    assert (words.why, words.attempts, words.sure) == ("", (), "")
-    text = render_report(make_report(found, template(candidates=[f"{SITE}/gone", f"{SITE}/old"])))
-    listed = re.findall(r"<li>.*?<bdi>(.*?)</bdi>", text.replace("<wbr>", ""))
-    assert listed == [f"{SITE}/gone", f"{SITE}/old"]
-
-
-def test_an_empty_key_page_is_called_so(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_bytes(b"")
-    site = FolderSite(tmp_path)
-    found = search_pages(site, f"{site.url}/index.html").summary
-    assert found
-    words = answer_words(found)
-    assert (words.why, words.know) == (EMPTY_ANSWER, ())  # not twice
 
 
 # The drawing and the tables.
@@ -223,20 +175,6 @@ def test_drawings_of_any_size(name: str) -> None:
     kinds = {node.get("class").split()[-1] for node in root.xpath("//svg//a[@data-rank]")}
     legend = root.xpath("//ul//svg/g[starts-with(@class, 'node')]/@class")
     assert kinds <= {kind.split()[-1] for kind in legend}
-
-
-def test_the_missing_links_that_are_drawn_are_those_that_are_listed() -> None:
-    report = make_report(nearly())
-    drawn = {(line.source, line.target) for line in draw(report).lines if line.kind == "missing"}
-    assert drawn == {(3, 2), (4, 2), (5, 2)}
-    assert drawn == {pair for _, pairs in near_pages(report) for pair in pairs}
-    assert "2 more pages lack" in visible_text(parse_html(render_report(report)))
-
-
-@pytest.mark.slow
-def test_a_report_of_many_pages_is_small() -> None:
-    assert len(render_report(make_report(random_summary(300, 5, 0.5))).encode()) < 1_000_000
-    assert len(render_report(make_report(random_summary(1000, 5, 0.05))).encode()) < 2_000_000
 
 
 # What the web has put into it.
@@ -392,15 +330,6 @@ def test_a_folder_and_its_index(tmp_path: Path) -> None:
     assert not root.xpath("//img | //iframe")
 
 
-def test_two_processes_may_write_to_one_folder(tmp_path: Path) -> None:
-    with closing(ReportFolder(tmp_path)) as one, closing(ReportFolder(tmp_path)) as other:
-        one.add(SMALL)
-        other.add(SMALL | {"search_id": "b" * 16})
-        one.write_index()
-        assert other.counts().complete == 2
-    assert (tmp_path / INDEX).read_text("utf-8").count(f"{'b' * 16}.html") == 1
-
-
 def test_where_reports_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder.html").mkdir()
@@ -417,9 +346,9 @@ def test_where_reports_cannot_be_written(tmp_path: Path) -> None:
         ("theirs", False),
     ):
         with pytest.raises(ValueError, match=r"file|folder"):
-            ReportWriter.check(given, tmp_path / given, many=many)
+            check_place(given, tmp_path / given, many=many)
     for given in ("new/report.HTM", "reports", "2024.01", "example.org/", "v1.2"):
-        ReportWriter.check(given, tmp_path / given, many=not given.endswith("HTM"))
+        check_place(given, tmp_path / given, many=not given.endswith("HTM"))
     assert len([*tmp_path.iterdir()]) == 3
     with pytest.raises(OSError, match=r"folder\.html"):
         write_report(tmp_path / "folder.html", SMALL)

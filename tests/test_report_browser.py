@@ -1,33 +1,31 @@
 """Reports in Chromium: nothing is requested, nothing runs, and people can use them."""
 
-from __future__ import annotations
-
-import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
-from tests.support.browser_profile import needs_chromium
-from tests.support.docs_pictures import MOST, PICTURES
-from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, opened, violations
-from tests.support.report_pages import (
+from tests.support.browsers import (
+    PHONE,
+    PROVOKE,
+    SCREEN,
+    Opened,
+    needs_chromium,
+    opened,
+    violations,
+)
+from tests.support.summaries import (
+    Search,
     demo_search,
     hostile_search,
     index_rows,
+    random_summary,
+    unusable,
 )
-from tests.support.summaries import random_summary, unusable
-from tests.test_clean_page import SWALLOWING
-from tplspider.report.clean_page import clean_page, page_document
+from tplspider.report.clean_page import page_document
 from tplspider.report.writer import INDEX, ReportFolder, write_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-    from tests.support.opened_pages import Opened
-    from tests.support.report_pages import Search
 
 MOBILE: dict[str, Any] = {"viewport": PHONE, "is_mobile": True, "has_touch": True}
 NAMES = ["demo", "hostile", "no links", "12", "200", "index"]
@@ -257,48 +255,3 @@ def test_a_phone_shows_it_without_scrolling_sideways(
         )
         if name == "demo":
             assert violations(found) == []
-
-
-# Words, and points of lines, where the browser has them.
-PLACES = """() => {
-    const box = (element) => { const b = element.getBBox(); return [b.x, b.y, b.width, b.height]; };
-    const points = [...document.querySelectorAll("#topology .line")].flatMap((line) =>
-        [...Array(60).keys()].map((step) => {
-            const point = line.getPointAtLength(line.getTotalLength() * step / 59);
-            return [point.x, point.y];
-        }));
-    return [[...document.querySelectorAll("#topology .label")].map(box), points];
-}"""
-
-
-@needs_chromium
-@pytest.mark.parametrize("name", ["demo", "12"])
-def test_no_word_is_on_a_line(browser: Browser, reports: dict[str, Path], name: str) -> None:
-    with opened(browser, reports[name], viewport=SCREEN) as page:
-        labels, points = page.evaluate(PLACES)
-    assert len(labels) >= 4  # there is room for most
-    for place, (x, y, wide, high) in enumerate(labels):
-        assert not [p for p in points if x <= p[0] <= x + wide and y <= p[1] <= y + high]
-        for x2, y2, wide2, high2 in labels[:place]:
-            assert x + wide <= x2 or x2 + wide2 <= x or y + high <= y2 or y2 + high2 <= y
-
-
-def test_the_pictures_of_the_docs_are_small() -> None:
-    found = sorted(PICTURES.glob("*"))
-    names = ["links.png", "page.png", "popup.png", "report.png", "ui-search.png", "ui.png"]
-    assert [path.name for path in found] == names
-    assert max(path.stat().st_size for path in found) < MOST
-
-
-@needs_chromium
-def test_a_page_shows_the_words_that_the_browser_shows(browser: Browser, tmp_path: Path) -> None:
-    for name, body in SWALLOWING.items():
-        page = f"<!DOCTYPE html><title>x</title><body><p>before</p>{body}"
-        words = []
-        for path, text in {"it": page, "ours": page_document(clean_page(page, "u:"))}.items():
-            (tmp_path / f"{path}.html").write_text(text)
-            with opened(browser, tmp_path / f"{path}.html") as found:
-                shown = found.evaluate("document.body.innerText")
-            # Those of an image, and what is not drawn, though it is in the text.
-            words.append([word for word in re.findall(r"\w+", shown) if word not in ("x", "gone")])
-        assert words[1] == words[0], name

@@ -1,24 +1,16 @@
 """``scrapy report``: reports of searches that are over, made of their feeds."""
 
-from __future__ import annotations
-
 import json
-import signal
-import subprocess
-import sys
-import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.crawls import run_scrapy
 from tests.support.summaries import row, summary, template, unusable
 from tests.test_outputs import snapshot
-from tplspider.report.summaries import report_feeds
+from tplspider.report.writer import report_feeds
 from tplspider.web.html import parse_html, visible_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = summary([row(1, [0, 2]), row(2, [0, 1])], [1, 2])
 OTHER = unusable(search_id="b" * 16)
@@ -83,31 +75,3 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"."):
             report_feeds([summaries], out, **more)
     assert snapshot(tmp_path) == before
-
-
-@pytest.mark.crawl
-@pytest.mark.parametrize(
-    "arguments", [("none.json", "-O", "a.html"), ("s.jl",), ("s.jl", "-o", "x")]
-)
-def test_wrong_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    code, said = report(tmp_path, *arguments)
-    assert (code, said.count("\n")) == (2, 1)
-    assert said.startswith("scrapy report: error: ")
-
-
-@pytest.mark.crawl
-def test_ended_by_ctrl_c(tmp_path: Path) -> None:
-    rows = [SMALL | {"search_id": f"{number:016x}"} for number in range(1, 3000)]
-    feed(tmp_path / "s.jl", *rows)
-    command = [sys.executable, "-m", "scrapy", "report", str(tmp_path / "s.jl"), "-O"]
-    with subprocess.Popen(
-        [*command, str(tmp_path / "r")], cwd=PROJECT, stderr=subprocess.PIPE, text=True
-    ) as process:
-        while len(list(tmp_path.glob("r/*.html"))) < 3:
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        said = process.communicate()[1]
-    assert process.returncode == 1
-    assert said == "scrapy report: ended before all reports were written\n"
-    assert "1".rjust(16, "0") in (tmp_path / "r" / "index.html").read_text("utf-8")

@@ -1,44 +1,23 @@
 """Reports that crawls write: where, when, and what is left of them when a crawl is killed."""
 
-from __future__ import annotations
-
 import json
-import os
 import re
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-import pytest
 from lxml import html
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support import crawls
+from tests.support.crawls import Crawl, RunCrawl, Serve, rows, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tests.test_many import KEYS, key_pages, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
+from tests.test_many import key_pages
+from tplspider.demo.server import Handler
 
 PAGE = re.compile(r"[0-9a-f]{16}\.html")
 
 
-def crawl_list(
-    folder: Path, urls: Path, *more: str, settings: dict[str, str] | None = None
-) -> Crawl:
-    return run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={urls}", f"-areport={folder / 'reports'}"),
-        *(f"-asummary={folder / 'summary.jl'}", *more),
-        folder=folder,
-        settings=settings,
-    )
+def crawl_list(folder: Path, urls: Path, *more: str, **options: Any) -> Crawl:
+    return crawls.crawl_list(folder, urls, f"-areport={folder / 'reports'}", *more, **options)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -55,9 +34,7 @@ def listed(folder: Path) -> list[str]:
     return sorted(name for name in tree.xpath("//a/@href") if PAGE.fullmatch(name))
 
 
-def test_one_key_page(
-    tmp_path: Path, serve: Callable[..., FixtureServer], crawl: Callable[..., Crawl]
-) -> None:
+def test_one_key_page(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
     """With its text, which comes later than the summary; from the feeds, the report is the same."""
     pages = pages_of(more="<script>alert(1)</script><img src=/x.png alt=x>")
     server, texts = serve("menu", routes_of(pages)), tmp_path / "t.json"
@@ -82,7 +59,7 @@ def test_one_key_page(
     assert again.read_bytes() == report.read_bytes()
 
 
-def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_a_list(tmp_path: Path, serve: Serve) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     pages = key_pages(server)
     again, missing, bad = f"{pages[0]}#again", f"{server.url}/missing.html", "ftp://x/"
@@ -102,7 +79,7 @@ def test_a_list(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
     assert len(index.xpath("//tbody/tr")) == 6  # the bad line has a row, and no page
 
 
-def test_the_text_command(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_the_text_command(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu", routes_of(pages_of()))
     done = run_scrapy("text", f"{server.url}/", f"--report={tmp_path / 'r.html'}", folder=tmp_path)
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n"), done.log
@@ -113,42 +90,7 @@ def test_the_text_command(tmp_path: Path, serve: Callable[..., FixtureServer]) -
     assert len(listed(tmp_path / "reports")) == 2
 
 
-def searches_done(job: Path) -> list[str]:
-    """What the journal of a crawl that was killed calls done."""
-    with closing(sqlite3.connect(job / "tplspider.sqlite")) as journal:
-        return [name for (name,) in journal.execute("SELECT search_id FROM searches")]
-
-
-def test_killed_and_resumed(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
-    """Pages are whole at any moment, and what the journal calls done has its report."""
-    server, urls, reports = serve("menu"), tmp_path / "keys.jl", tmp_path / "reports"
-    names = [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
-    lines = [{"url": url, "tpl_n": n} for n in (1, 2, 3, 4) for url in names]
-    urls.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={urls}"),
-        *(f"-asummary={tmp_path / 'summary.jl'}", f"-areport={reports}"),
-        *(f"-s{name}={value}" for name, value in SETTINGS.items()),
-        *(f"-sJOBDIR={tmp_path / 'job'}", "-sDOWNLOAD_DELAY=0.02", "-sTPLSPIDER_SEARCHES=3"),
-    ]
-    for count in (1, 5, 9):
-        with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and len(list(reports.glob("*.html"))) < count:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-        assert all(path.read_text().rstrip().endswith("</html>") for path in reports.glob("*.html"))
-        assert {f"{name}.html" for name in searches_done(tmp_path / "job")} <= names_in(reports)
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert listed(reports) == sorted(
-        f"{each['search_id']}.html" for each in rows(tmp_path / "summary.jl")
-    )
-    assert len(listed(reports)) == 16
-
-
-def test_a_report_that_is_lost_is_made_at_another_start(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_report_that_is_lost_is_made_at_another_start(tmp_path: Path, serve: Serve) -> None:
     pages, reports, urls = pages_of(), tmp_path / "reports", tmp_path / "keys.txt"
 
     def meddle(request: Handler) -> None:
@@ -174,27 +116,3 @@ def test_a_report_that_is_lost_is_made_at_another_start(
     other = [f"-areport={tmp_path / 'other'}"]
     assert crawl_list(tmp_path, urls, *other, settings=settings).code == 2
     assert not (tmp_path / "other").exists()
-
-
-@pytest.mark.crawl
-def test_the_demo(tmp_path: Path) -> None:
-    env = {"PYTHONPATH": str(PROJECT), "SCRAPY_SETTINGS_MODULE": "settings.default"}
-
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "scrapy", "demo", *options],
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    done = run()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"A report to look at: {tmp_path}/demo-report.html\n" in done.stdout
-    assert "penny-farthing" in tree_of(tmp_path / "demo-report.html").text_content()
-    (tmp_path / "file").write_text("")
-    done = run("--report", "file/x.html")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -1,45 +1,46 @@
 """A crawl with a JOBDIR goes on where it was ended, by whatever: each line is answered once."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
+from scrapy.crawler import Crawler
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support import crawls
+from tests.support.crawls import (
+    CRAWL,
+    Crawl,
+    FixtureServer,
+    Serve,
+    rows,
+    run_scrapy,
+    start_scrapy,
+    wait_for_log,
+)
+from tests.support.warc_files import records, search_again
+from tests.support.warc_files import rows as archived
 from tests.test_feeds import read
-from tests.test_many import key_pages, rows
+from tests.test_many import key_pages
 from tplspider.resume import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-    from typing import Self
-
-    from scrapy.crawler import Crawler
-
-    from tests.support.crawls import FixtureServer
 
 KILLS = int(os.environ.get("TPLSPIDER_TEST_KILLS", "10"))
 OF_THE_MOMENT = ("shared", "wasted")  # what another search loaded a moment ago is not asked for
 
 
-def crawl_list(folder: Path, urls: Path, *more: str, settings: dict[str, str]) -> Crawl:
-    return run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={urls}", f"-asummary={folder / 's.jl'}"),
-        *(f"-O{folder / 'out.jl'}", f"-O{folder / 'out.csv'}", *more),
-        folder=folder,
-        settings={"JOBDIR": str(folder / "job"), **settings},
-    )
+def crawl_list(folder: Path, urls: Path, *more: str, **settings: str) -> Crawl:
+    settings = {"JOBDIR": str(folder / "job"), **settings}
+    return crawls.crawl_list(folder, urls, f"-O{folder / 'out.csv'}", *more, settings=settings)
 
 
 def many_lines(server: FixtureServer) -> list[dict[str, object]]:
@@ -53,17 +54,11 @@ def many_lines(server: FixtureServer) -> list[dict[str, object]]:
     return [*lines, {"url": "ftp://x/", "id": "wrong"}, {**lines[0], "id": "again"}, {"url": 3}]
 
 
-def command(folder: Path, urls: Path, *what: str) -> list[str]:
-    settings = {**SETTINGS, "LOG_LEVEL": "INFO", "JOBDIR": str(folder / "job")}
+def start(folder: Path, urls: Path, what: str) -> subprocess.Popen[str]:
+    settings = {"LOG_LEVEL": "INFO", "JOBDIR": str(folder / "job")}
     settings |= {"DOWNLOAD_DELAY": "0.02", "TPLSPIDER_SEARCHES": "3"}
-    given = [part.replace("FOLDER", str(folder)).replace("LIST", str(urls)) for part in what]
-    given.append(f"-asummary={folder / 's.jl'}")
-    options = [f"-s{name}={value}" for name, value in settings.items()]
-    return [sys.executable, "-m", "scrapy", *given, *options]
-
-
-def start(given: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(given, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+    given = what.replace("FOLDER", str(folder)).replace("LIST", str(urls)).split()
+    return start_scrapy(*given, f"-asummary={folder / 'summary.jl'}", settings=settings)
 
 
 def answers(folder: Path) -> dict[str, list[str]]:
@@ -84,54 +79,79 @@ def answers(folder: Path) -> dict[str, list[str]]:
     return found
 
 
+LIST = "crawl template_candidates -aurls=LIST -OFOLDER/out.jl"
+ARCHIVE_AND_REPORTS = "-awarc=FOLDER/a.warc.gz -areport=FOLDER/reports"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "what"),
     [
-        (KILLS, "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv"),
+        (KILLS, f"{LIST} -OFOLDER/out.csv"),
+        (KILLS // 2, f"{LIST} {ARCHIVE_AND_REPORTS}"),
         (KILLS // 2, "text -i LIST -OFOLDER/table.csv"),
-        pytest.param(
-            100,
-            "crawl template_candidates -aurls=LIST -OFOLDER/out.jl -OFOLDER/out.csv",
-            marks=pytest.mark.nightly,
-        ),
+        pytest.param(100, f"{LIST} -OFOLDER/out.csv", marks=pytest.mark.nightly),
     ],
 )
-def test_killed_at_any_moment(
-    tmp_path: Path, serve: Callable[..., FixtureServer], kills: int, what: str
-) -> None:
+def test_killed_at_any_moment(tmp_path: Path, serve: Serve, kills: int, what: str) -> None:
     """Each line is answered once, no row is there twice or in part, whenever SIGKILL comes."""
     urls, whole, parts = tmp_path / "keys.jl", tmp_path / "whole", tmp_path / "parts"
     lines = many_lines(serve("menu"))
     urls.write_text("".join(json.dumps(line) + "\n" for line in lines))
     whole.mkdir()
-    undisturbed = start(command(whole, urls, *what.split()))
+    undisturbed = start(whole, urls, what)
     log = undisturbed.communicate(timeout=120)[1]
     assert undisturbed.returncode == 1, log  # because of the lines that are wrong
     expected = answers(whole)
-    assert len(expected["s.jl"]) == len(lines)
+    assert len(expected["summary.jl"]) == len(lines)
     chance, done, rounds = random.Random(kills), 0, 0
     while done < kills or not rounds:
         parts.mkdir(exist_ok=True)
-        with start(command(parts, urls, *what.split())) as process:
-            assert process.stderr
+        with start(parts, urls, what) as process:
             if done < kills and chance.random() < 0.2:  # as it begins
                 time.sleep(chance.uniform(0, 1))
                 process.kill()
             elif done < kills:
-                for line in process.stderr:
-                    if "Spider opened" in line:
-                        break
+                wait_for_log(process, "Spider opened")
                 time.sleep(chance.uniform(0, 0.8))
                 process.kill()
-            log = process.stderr.read()
+            log = process.communicate()[1]
+        check_reports(parts)
         if process.returncode == -signal.SIGKILL:
             done += 1
             continue
         assert process.returncode == 1, log
         assert answers(parts) == expected
+        if "-awarc" in what:
+            check_archive(parts, urls)
         shutil.rmtree(parts)
         rounds += 1
+
+
+def check_reports(folder: Path) -> None:
+    """They are whole at any moment, and what the journal calls done has its report."""
+    reports, journal = folder / "reports", folder / "job" / "tplspider.sqlite"
+    for path in reports.glob("*.html"):
+        assert path.read_text().rstrip().endswith("</html>")
+    if reports.exists() and journal.exists():
+        with closing(sqlite3.connect(journal)) as connection:
+            done = [name for (name,) in connection.execute("SELECT search_id FROM searches")]
+        assert {f"{name}.html" for name in done if name} <= {
+            path.name for path in reports.iterdir()
+        }
+
+
+def check_archive(folder: Path, urls: Path) -> None:
+    """Each record is whole, and the answers are the same once more."""
+    assert records(folder / "a.warc.gz")
+    again = folder / "again"
+    search_again(again, folder / "a.warc.gz", urls)
+    found, expected = (
+        [row for row in archived(path) if row["key_outcome"] != "bad-input"]
+        for path in (again / "summary.jl", folder / "summary.jl")
+    )
+    assert found == expected
+    assert archived(again / "out.jl") == archived(folder / "out.jl")
 
 
 class Breaking:
@@ -165,13 +185,10 @@ class Breaking:
 
 @pytest.mark.parametrize(
     ("place", "kind"),
-    [
-        ("ITEM_PIPELINES", "TemplateCandidate"),
-        ("SPIDER_MIDDLEWARES", "TemplateCandidate"),
-    ],
+    [("ITEM_PIPELINES", "TemplateCandidate"), ("SPIDER_MIDDLEWARES", "TemplateCandidate")],
 )
 def test_what_was_lost_is_searched_again(
-    tmp_path: Path, serve: Callable[..., FixtureServer], kind: str, place: str
+    tmp_path: Path, serve: Serve, kind: str, place: str
 ) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
@@ -179,78 +196,60 @@ def test_what_was_lost_is_searched_again(
         place: json.dumps({"tests.test_resume.Breaking": 550}),
         "BREAKS_ON": f"{kind} {pages[1]}",
     }
-    done = crawl_list(tmp_path, urls, settings=settings)
+    done = crawl_list(tmp_path, urls, **settings)
     assert done.code == 1
-    found = {row["requested_url"] for row in rows(tmp_path / "s.jl")}
+    found = {row["requested_url"] for row in rows(tmp_path / "summary.jl")}
     assert found == {*pages} - {pages[1]}, done.log
-    done = crawl_list(tmp_path, urls, settings={**settings, "BREAKS_ON": ""})
+    done = crawl_list(tmp_path, urls, **{**settings, "BREAKS_ON": ""})
     assert done.code == 0, done.log
-    assert len(rows(tmp_path / "s.jl")) == 4
+    assert len(rows(tmp_path / "summary.jl")) == 4
     assert len(rows(tmp_path / "out.jl")) == 12
     assert len(answers(tmp_path)["out.csv"]) == 13
 
 
 def test_a_text_that_was_lost_is_made_again(
-    tmp_path: Path, serve: Callable[..., FixtureServer], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TPLSPIDER_TEST_KILLED", str(tmp_path / "killed"))
     pages, urls = key_pages(serve("menu"))[:3], tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
     settings = {"TPLSPIDER_EXTRACTOR": "tests.support.odd_extractors.deadly_once"}
     for code, count in ((1, 2), (0, 3), (0, 3)):
-        done = crawl_list(tmp_path, urls, f"-atexts={tmp_path / 't.jl'}", settings=settings)
+        done = crawl_list(tmp_path, urls, f"-atexts={tmp_path / 't.jl'}", **settings)
         assert done.code == code, done.log
         assert (tmp_path / "killed").exists()
         texts = rows(tmp_path / "t.jl")
-        assert len(texts) == len(rows(tmp_path / "s.jl")) == count
+        assert len(texts) == len(rows(tmp_path / "summary.jl")) == count
         assert all(row["main_text"] for row in texts)
     assert {row["requested_url"] for row in texts} == {*pages}
 
 
-@pytest.mark.parametrize("name", ["out.json", "-:jl"])
-def test_feeds_that_cannot_go_on(tmp_path: Path, name: str) -> None:
-    urls = tmp_path / "keys.txt"
-    urls.write_text("http://127.0.0.1:9/\n")
-    feed = name if name == "-:jl" else str(tmp_path / name)
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={urls}", f"-O{feed}"),
-        folder=tmp_path,
-        settings={"JOBDIR": str(tmp_path / "job")},
-    )
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if "error:" in line]
-    assert "JOBDIR" in line
-    assert not (tmp_path / "job").exists()
-
-
-def test_another_list_or_other_options(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_another_list_or_other_options(tmp_path: Path, serve: Serve) -> None:
     server, urls, other = serve("menu"), tmp_path / "keys.txt", tmp_path / "other.txt"
     pages = key_pages(server)
     urls.write_text("\n".join(pages[:2]) + "\n")
     other.write_text(pages[2] + "\n")
-    assert crawl_list(tmp_path, urls, settings={}).code == 0
+    assert crawl_list(tmp_path, urls).code == 0
     asked, before = len(server.log), answers(tmp_path)
     for given in ((urls, "-an=4"), (other,), (urls, f"-atexts={tmp_path / 't.jl'}")):
-        done = crawl_list(tmp_path, *given, settings={})
+        done = crawl_list(tmp_path, *given)
         assert done.code == 2, done.log
         assert len([line for line in done.log.splitlines() if "error: JOBDIR: " in line]) == 1
         assert "Traceback" not in done.log
     assert (len(server.log), answers(tmp_path)) == (asked, before)
     # A list may grow, but what was searched stays.
     urls.write_text("\n".join(pages) + "\n")
-    assert crawl_list(tmp_path, urls, settings={}).code == 0
-    assert sorted(row["line"] for row in rows(tmp_path / "s.jl")) == [1, 2, 3, 4]
+    assert crawl_list(tmp_path, urls).code == 0
+    assert sorted(row["line"] for row in rows(tmp_path / "summary.jl")) == [1, 2, 3, 4]
     urls.write_text("\n".join(pages[::-1]) + "\n")
-    done = crawl_list(tmp_path, urls, settings={})
+    done = crawl_list(tmp_path, urls)
     assert done.code == 1
     assert "line 1" in done.log
     assert "Traceback" not in done.log
 
 
 @pytest.mark.parametrize("case", ["damaged", "a feed is gone", "in use"])
-def test_a_journal_that_cannot_be_used(
-    tmp_path: Path, serve: Callable[..., FixtureServer], case: str
-) -> None:
+def test_a_journal_that_cannot_be_used(tmp_path: Path, serve: Serve, case: str) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text(key_pages(server)[0])
     job = tmp_path / "job"
@@ -258,15 +257,15 @@ def test_a_journal_that_cannot_be_used(
         job.mkdir()
         (job / "tplspider.sqlite").write_bytes(random.Random(0).randbytes(5000))
     elif case == "a feed is gone":
-        assert crawl_list(tmp_path, urls, settings={}).code == 0
+        assert crawl_list(tmp_path, urls).code == 0
         (tmp_path / "out.jl").unlink()
     asked = len(server.log)
     if case == "in use":
         journal = Journal(job)
-    done = crawl_list(tmp_path, urls, settings={})
+    done = crawl_list(tmp_path, urls)
     if case == "in use":
         journal.close()
-        assert crawl_list(tmp_path, urls, settings={}).code == 0
+        assert crawl_list(tmp_path, urls).code == 0
     else:
         assert len(server.log) == asked
     assert done.code == 2
@@ -275,7 +274,7 @@ def test_a_journal_that_cannot_be_used(
     assert "Traceback" not in done.log
 
 
-def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> None:
+def test_one_key_page(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     for asked in (8, 0):
         server.log.clear()
@@ -291,30 +290,21 @@ def test_one_key_page(tmp_path: Path, serve: Callable[..., FixtureServer]) -> No
 
 
 @pytest.mark.slow
-def test_feeds_are_valid_whenever_a_signal_comes(
-    tmp_path: Path, serve: Callable[..., FixtureServer]
-) -> None:
+def test_feeds_are_valid_whenever_a_signal_comes(tmp_path: Path, serve: Serve) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text("\n".join(key_pages(server)))
     feeds = [tmp_path / name for name in ("out.json", "out.csv", "out.xml")]
-    given = [
-        *(sys.executable, "-m", "scrapy", "crawl", "template_candidates", f"-aurls={urls}"),
-        *(f"-asummary={tmp_path / 's.json'}", *(f"-O{path}" for path in feeds)),
-        *(f"-s{name}={value}" for name, value in {**SETTINGS, "DOWNLOAD_DELAY": "0.1"}.items()),
-        *("-sDOWNLOAD_TIMEOUT=3", "-sLOG_LEVEL=INFO"),
-    ]
+    given = (*CRAWL, f"-aurls={urls}", f"-asummary={tmp_path / 's.json'}")
+    settings = {"DOWNLOAD_DELAY": "0.1", "DOWNLOAD_TIMEOUT": "3", "LOG_LEVEL": "INFO"}
     seen = 0
     for moment in (0, 0.15, 0.3, 0.5):
         for path in (*feeds, tmp_path / "s.json"):
             path.unlink(missing_ok=True)
-        with start(given) as process:
-            assert process.stderr
-            for line in process.stderr:
-                if "Spider opened" in line:
-                    break
+        with start_scrapy(*given, *(f"-O{path}" for path in feeds), settings=settings) as process:
+            wait_for_log(process, "Spider opened")
             time.sleep(moment)
             process.send_signal(signal.SIGINT)
-            log = process.stderr.read()
+            log = process.communicate()[1]
         assert "Traceback" not in log
         if not feeds[0].exists():  # before Scrapy was ready
             assert process.returncode == 1, log

@@ -1,16 +1,19 @@
 """Where saved pages are from: by a manifest, by what HTTrack wrote, by the names of folders."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from tests.support.saved_folders import save, save_site, saved_files, texts
-from tplspider.sources.file_addresses import FileAddresses, mirrored_address
-from tplspider.sources.saved_folder import LINK, SPECIAL, SavedFolder
+from tests.support.template_site import save, save_site, saved_files, texts
+from tplspider.sources.saved_folder import (
+    LINK,
+    SPECIAL,
+    FileAddresses,
+    SavedFolder,
+    mirrored_address,
+)
 from tplspider.web.page import NoPage, WebPage
 
 MIRRORED = (

@@ -1,28 +1,20 @@
-"""Searches inside a program of somebody else's: ``async for answer in tplspider.search_many()``."""
-
-from __future__ import annotations
+"""Searches inside another program: ``async for answer in tplspider.search_many()``."""
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT
-from tests.support.kinds import with_quick
+from tests.support.crawls import PROJECT, FixtureServer, Serve
 from tests.support.many_programs import Program, run_program
 from tests.support.template_site import CONTENT, pages_of, routes_of
+from tplspider.demo.server import Handler
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Serve = Callable[..., FixtureServer]
-    Run = Callable[..., Program]
+Run = Callable[..., Program]
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it reads /proc")
 
@@ -51,7 +43,7 @@ def site(serve: Serve, *hanging: str) -> FixtureServer:
     return serve("menu", {**routes, **{f"/{name}": hang for name in hanging}})
 
 
-@pytest.mark.parametrize("reactor", with_quick([False, True], quick=True))
+@pytest.mark.parametrize("reactor", [False, pytest.param(True, marks=pytest.mark.quick)])
 def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
     """Each input has one, with all that its search gave, and what the program knew of it."""
     body = """
@@ -115,6 +107,56 @@ def test_what_is_wrong_is_said_at_once(
     assert words in str(told.value)
 
 
+def test_the_text_of_one_page(run: Run, serve: Serve) -> None:
+    """In a running event loop, as in Jupyter; from threads; again and again."""
+    body = """
+    from concurrent.futures import ThreadPoolExecutor
+    options = {"allow_private": True, "settings": {**SETTINGS, "LOG_LEVEL": "ERROR"}}
+    found = tplspider.get_text(given + "/a", **options)
+    show([found.url, found.main_text, found.markdown, found.evidence, found.hint])
+    show([len(found.evidence_pages), found.loads])
+    assert found == await tplspider.fetch_text(given + "/a", **options)
+    with ThreadPoolExecutor(4) as pool:
+        texts = pool.map(lambda name: tplspider.get_text(given + name, **options), ["/a", "/b"])
+    show([text.main_text for text in texts])
+    for url, allow in ((given + "/missing", True), (given + "/b", False), ("ftp://x/", True)):
+        try:
+            tplspider.get_text(url, **{**options, "allow_private": allow})
+        except tplspider.NoTextError as error:
+            show([error.outcome, url in str(error)])
+    try:
+        tplspider.get_text(given + "/a", n=0)
+    except ValueError as error:
+        show(str(error))
+    if hasattr(os, "fork"):
+        child = os.fork()
+        if not child:
+            try:
+                tplspider.get_text(given + "/a")
+            except RuntimeError as error:
+                os._exit(42)
+        show(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    url = site(serve).url
+    first, counts, texts, *errors, number, code = run(body, url).printed
+    assert first == [f"{url}/a", CONTENT["a"], CONTENT["a"], counts[0], ""]
+    assert 0 < counts[0] < counts[1]
+    assert texts == [CONTENT["a"], CONTENT["b"]]
+    assert errors == [["http-404", True], ["private-address", True], ["bad-input", True]]
+    assert number.startswith("n: ")
+    assert code == 42
+
+
+def test_the_reactor_is_not_blocked(run: Run) -> None:
+    body = """
+    try:
+        tplspider.get_text("https://example.org")
+    except RuntimeError as error:
+        show("fetch_text" in str(error))
+    """
+    assert run(body, reactor=True).printed == [True]
+
+
 LEAVE = {
     "break": """
     async for answer in tplspider.search_many(inputs, settings):
@@ -161,21 +203,6 @@ def test_who_leaves_leaves_nothing_behind(run: Run, serve: Serve, way: str) -> N
     line, left = run(body, site(serve, "hanging").url).printed
     assert line in (1, 2)  # on a busy machine, the one that hangs may be the first to end
     assert left == {"tasks": [], "workers": [], "connections": 0, "files": []}
-
-
-@on_linux
-def test_a_program_that_ends(run: Run, serve: Serve, tmp_path: Path) -> None:
-    """There is no time left to leave in good order."""
-    body = """
-    inputs = [given + "/", given + "/hanging"]
-    async for answer in tplspider.search_many(inputs, {**SETTINGS, "TPLSPIDER_TEXTS": True}):
-        show(workers())
-        break
-    """
-    (pids,) = run(body, site(serve, "hanging").url).printed
-    assert pids
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
@@ -250,19 +277,6 @@ def test_private_addresses(run: Run, serve: Serve) -> None:
     server = site(serve)
     assert run(body, server.url).printed == ["private-address"] * 2
     assert server.log == []
-
-
-def test_a_crawl_that_is_ended_by_others(run: Run, serve: Serve) -> None:
-    body = """
-    settings = {**SETTINGS, "CLOSESPIDER_ITEMCOUNT": 1, "TPLSPIDER_SEARCHES": 1}
-    try:
-        async for answer in tplspider.search_many([given + f"/?{n}" for n in range(9)], settings):
-            show(answer.summary.key_outcome)
-    except RuntimeError as error:
-        show(str(error))
-    """
-    *_, last = run(body, site(serve, "hanging").url).printed
-    assert last == "ended before all inputs were answered (closespider_itemcount)"
 
 
 @pytest.mark.crawl

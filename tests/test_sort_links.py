@@ -1,12 +1,10 @@
 """Algorithm 1: hyperlink distance, and the order of links."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tests.support.examples import examples
+from tests.support.kinds import examples
 from tests.support.pages import DOCUMENTS, select
 from tplspider.search.sort_links import (
     HyperlinkDistances,

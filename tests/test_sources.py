@@ -1,29 +1,17 @@
-"""Searches without a crawl: among pages in memory, in a folder, or loaded by somebody else."""
+"""Searches without a crawl: among pages in memory, in a folder, or loaded by a caller."""
 
-from __future__ import annotations
-
-from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import literal
-from tests.support import hostile_pages, hostile_redirects
-from tests.support.crawls import SITES
-from tests.support.examples import examples
-from tests.support.hostile_server import HostileServer
-from tests.support.http_source import HttpSource
+from tests.support.crawls import SITES, RunCrawl, Serve
+from tests.support.kinds import examples
 from tests.support.plain_site import ROOT, TOLD, PlainSite, refusing_sites, sites
-from tplspider import (
-    FolderSite,
-    MemorySite,
-    NoPage,
-    SearchOptions,
-    WebPage,
-    search_pages,
-)
+from tplspider import FolderSite, MemorySite, NoPage, SearchOptions, WebPage, search_pages
 from tplspider.search.session import (
     Event,
     LinkSettled,
@@ -33,44 +21,6 @@ from tplspider.search.session import (
     SearchStarted,
 )
 from tplspider.sources.base import drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tests.support.hostile_server import Exchange
-
-# Of the spider's traps, those that are a matter of pages. Here nobody keeps cookies.
-TRAPS = [
-    trap for trap in (*hostile_redirects.TRAPS, *hostile_pages.TRAPS) if trap.path != "/cookie.html"
-]
-
-
-def test_redirects_and_pages_end_as_they_do_in_a_crawl() -> None:
-    def key_page(exchange: Exchange) -> None:
-        hrefs = [trap.href or escape(trap.path) for trap in TRAPS]
-        links = "".join(f'<p><a href="{href}">x</a></p>' for href in hrefs)
-        exchange.answer(hostile_pages.html(links), kind="text/html; charset=utf-8")
-
-    answers = {
-        **hostile_redirects.STEPS,
-        **{trap.path: trap.answer for trap in TRAPS},
-        **dict.fromkeys(("/", "/copy.html"), key_page),
-    }
-    with HostileServer(answers) as server:
-        limits = SearchLimits(in_flight=8, longest_url=2083)
-        session = search_pages(
-            HttpSource(), server.url + "/", SearchOptions(n=99, max_loads=0), limits
-        )
-        assert not server.other_port_was_asked()
-    assert session.summary
-    ended = {
-        row["link"].removeprefix(server.url): row["reason"].replace(server.url, "")
-        for row in session.summary.explored
-    }
-    expected = {trap.path: trap.end.removeprefix("page") for trap in TRAPS}
-    assert {path: ended.get(path) for path in expected} == expected
 
 
 class PlainSource:
@@ -121,6 +71,45 @@ def page(url: str, body: str, **more: Any) -> WebPage:
     return WebPage(url, body.encode(), headers={"content-type": "text/html"}, **more)
 
 
+def test_events_come_in_order_and_tell_all() -> None:
+    events: list[Event] = []
+    site = FolderSite(SITES / "menu")
+    session = SearchSession(f"{site.url}/docs/guide/four.html", listener=events.append)
+    assert session.phase == "waiting"
+    drive(session, site)
+    assert isinstance(events[0], SearchStarted)
+    assert isinstance(events[-1], SearchEnded)
+    settled = [event.visit for event in events if isinstance(event, LinkSettled)]
+    assert len(settled) == len(events) - 2
+    assert session.search
+    assert settled == session.search.visits
+    assert events[-1].summary is session.summary
+
+
+def test_a_folder_gives_what_a_crawl_of_it_gives(crawl: RunCrawl, serve: Serve) -> None:
+    server = serve("menu")
+    done = crawl(server.url + "/", {"ROBOTSTXT_OBEY": "False"})
+    site = FolderSite(SITES / "menu")
+    session = search_pages(site, f"{site.url}/")
+    assert session.summary
+    crawled = done.summary
+    for key in ("reason", "key_outcome", "loads", "links", "complete", "similarity"):
+        assert getattr(session.summary, key) == crawled[key]
+    here = [url.removeprefix(site.url) for url in session.summary.candidates]
+    assert here == [url.removeprefix(server.url) for url in crawled["candidates"]]
+    rows = [
+        {k: v.replace(server.url, site.url) if isinstance(v, str) else v for k, v in row.items()}
+        for row in crawled["explored"]
+    ]
+    assert session.summary.explored == rows
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    site = FolderSite(tmp_path / "none")
+    with pytest.raises(NotADirectoryError, match="there is no such folder"):
+        search_pages(site, f"{site.url}/")
+
+
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -143,44 +132,3 @@ def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) 
     assert session.summary
     assert (session.summary.reason, session.summary.key_outcome) == ("key_page_unusable", outcome)
     assert session.candidates() == []
-
-
-def test_events_come_in_order_and_tell_all() -> None:
-    events: list[Event] = []
-    site = FolderSite(SITES / "menu")
-    session = SearchSession(f"{site.url}/docs/guide/four.html", listener=events.append)
-    assert session.phase == "waiting"
-    drive(session, site)
-    assert isinstance(events[0], SearchStarted)
-    assert isinstance(events[-1], SearchEnded)
-    settled = [event.visit for event in events if isinstance(event, LinkSettled)]
-    assert len(settled) == len(events) - 2
-    assert session.search
-    assert settled == session.search.visits
-    assert events[-1].summary is session.summary
-
-
-def test_a_folder_gives_what_a_crawl_of_it_gives(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
-    server = serve("menu")
-    done = crawl(server.url + "/", {"ROBOTSTXT_OBEY": "False"})
-    site = FolderSite(SITES / "menu")
-    session = search_pages(site, f"{site.url}/")
-    assert session.summary
-    crawled = done.summary
-    for key in ("reason", "key_outcome", "loads", "links", "complete", "similarity"):
-        assert getattr(session.summary, key) == crawled[key]
-    here = [url.removeprefix(site.url) for url in session.summary.candidates]
-    assert here == [url.removeprefix(server.url) for url in crawled["candidates"]]
-    rows = [
-        {k: v.replace(server.url, site.url) if isinstance(v, str) else v for k, v in row.items()}
-        for row in crawled["explored"]
-    ]
-    assert session.summary.explored == rows
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    site = FolderSite(tmp_path / "none")
-    with pytest.raises(NotADirectoryError, match="there is no such folder"):
-        search_pages(site, f"{site.url}/")

@@ -1,30 +1,24 @@
 """The jobs of Spark against one machine: the same rows, also when a worker is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from tests.support.crawls import PROJECT, SETTINGS, run_scrapy
 from tests.support.made_up_sites import MadeUpSource, key_pages
-from tests.support.many_sites import ManySites
+from tests.support.many_sites import Asked, ManySites
 from tests.support.warc_files import SiteRecords, packed, response
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.support.many_sites import Asked
 
 pa = pytest.importorskip("pyarrow", reason="pyspark is an extra: pip install -e '.[spark]'")
 pytest.importorskip("pyspark", reason="pyspark is an extra: pip install -e '.[spark]'")
@@ -216,25 +210,6 @@ def test_parquet_and_a_crawl_that_is_killed(sites: ManySites, tmp_path: Path) ->
     candidates = parquet.read_table(tmp_path / "out" / "candidates").to_pylist()
     assert len(candidates) == sum(row["cs_size"] for row in found)
     assert {type(row["similarity"]) for row in candidates} == {float}
-
-
-def test_lines_that_a_crawl_leaves_over_have_rows(sites: ManySites) -> None:
-    from tplspider.plugins.spark.crawl_job import CrawlTask
-
-    lines = [
-        {"number": number, "line": json.dumps(row), "answer": None}
-        for number, row in enumerate(sites.key_pages(40, 40), start=7)
-    ]
-    words = [f"-s{name}={value}" for name, value in QUICK.items()]
-    words.append("-sCLOSESPIDER_ITEMCOUNT=1")
-    command = ("crawl", "template_candidates", "-aurls=")
-    task = CrawlTask(command, tuple(words), "url", ("candidates", "summaries"))
-    found = list(task.batches(iter([pa.RecordBatch.from_pylist(lines)])))
-    rows = [row for batch in found for row in batch.to_pylist() if row["table"] == "summaries"]
-    summaries = [json.loads(row["row"]) for row in rows]
-    assert sorted(row["line"] for row in summaries) == list(range(7, 47))
-    assert {"ok", "crashed"} <= {row["key_outcome"] for row in summaries}
-    assert all(row["input"]["id"] for row in summaries)
 
 
 SITES = 4

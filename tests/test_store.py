@@ -1,12 +1,9 @@
 """Pools that are kept in a folder: merged, shared by processes, damaged, killed."""
 
-from __future__ import annotations
-
 import logging
-import sqlite3
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +12,6 @@ from hypothesis import strategies as st
 from tests.support.crawls import PROJECT
 from tplspider.pools.pool import Pool, PooledPage
 from tplspider.pools.store import KEPT, PoolFolder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITE = "a.org"
 
@@ -85,17 +79,6 @@ def test_a_damaged_file(
     assert record.levelno == logging.WARNING
     assert "\n" not in record.getMessage()
     assert (folder.directory / KEPT).read_bytes() == content
-
-
-def test_a_damaged_page(folder: PoolFolder) -> None:
-    folder.save(SITE, pages(*range(5)))
-    with sqlite3.connect(folder.directory / KEPT) as connection:
-        damage = "UPDATE pages SET packed = ? WHERE url = ?"
-        connection.execute(damage, (b"x", b"http://a.org/1"))
-        connection.execute(damage, (page(1).packed, b"http://a.org/2"))
-    connection.close()
-    left = PoolFolder(folder.directory).load(SITE)
-    assert left == pages(0, 3, 4)
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere", "{file}", "{file}/below", "{folder}/a\0b"])

@@ -1,20 +1,14 @@
 """``scrapy text`` as a person at a terminal meets it."""
 
-from __future__ import annotations
-
 import csv
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.support.crawls import SETTINGS, FixtureServer, run_scrapy
+from tests.support.crawls import SETTINGS, FixtureServer, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +17,7 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.quick
-def test_the_text_and_nothing_else(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     summary = tmp_path / "summary.json"
     done = run_scrapy(
@@ -48,7 +42,7 @@ def test_why_lines_are_kept(serve: Callable[..., FixtureServer], tmp_path: Path)
 
 
 def test_a_terminal_that_cannot_show_the_text(
-    serve: Callable[..., FixtureServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     server = serve("menu", routes_of(pages_of({"": "Äpfel, 苹果"})))
@@ -56,7 +50,7 @@ def test_a_terminal_that_cannot_show_the_text(
     assert (done.code, done.stdout, done.log) == (0, "?pfel, ??\n", "")
 
 
-def test_no_text(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_no_text(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu")
     done = run_scrapy("text", f"{server.url}/missing", folder=tmp_path)
     assert (done.code, done.stdout) == (1, "")
@@ -66,44 +60,12 @@ def test_no_text(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert "http-404" in last
 
 
-def test_a_page_by_itself(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    """There is always an answer, and a line that tells what it is worth."""
-    server = serve("menu", routes_of({"": b"<a href=/missing>x</a><p>Alone</p>"}))
-    done = run_scrapy("text", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.stdout.split()) == (0, ["x", "Alone"])
-    assert done.log.splitlines()[-1].startswith(f"{server.url}/: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        pytest.param(("URL", "-n", "0"), "n: ", marks=pytest.mark.quick),
-        ((), "address"),
-        (("URL", "--explain", "--html"), "--explain"),
-        (("URL", "-i", "list.txt"), "-i"),
-        (("-i", "missing.txt"), "urls: "),
-        (("--html", "--markdown", "URL"), "--markdown"),
-    ],
-)
-def test_wrong_arguments(
-    serve: Callable[..., FixtureServer], tmp_path: Path, arguments: tuple[str, ...], word: str
-) -> None:
-    server = serve("menu")
-    given = (each.replace("URL", server.url) for each in arguments)
-    done = run_scrapy("text", *given, folder=tmp_path)
-    assert done.code == 2
-    (line,) = (done.stdout + done.log).splitlines()
-    assert line.startswith("scrapy text: error: ")
-    assert word in line
-    assert server.log == []
-
-
 def as_table(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, strict=True))
 
 
-def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_table(serve: Serve, tmp_path: Path) -> None:
     """The columns of the list first, then ours; a row for each line, in whatever order."""
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.csv"
@@ -122,8 +84,9 @@ def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert done.code == 1  # because of the lines that are wrong
     assert done.stdout == ""
     table = as_table(tmp_path / "table.csv")
-    ours = "final_url outcome hint found_title main_text evidence loads candidates".split()
-    assert {tuple(row) for row in table} == {("url", "id", "title", "note", *ours)}
+    ours = "final_url outcome hint found_title main_text evidence evidence_pages loads".split()
+    own = ("url", "id", "title", "note")
+    assert {tuple(row) for row in table} == {(*own, *ours, "candidates")}
     rows = {row["id"]: row for row in table}
     assert sorted(rows) == ["1", "2", "3", "4", "5", "short"]
     assert len(table) == 6
@@ -139,11 +102,12 @@ def test_a_table(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert rows["1"]["found_title"] == "Menu"
     assert (rows["1"]["note"], rows["2"]["note"]) == ("'=1+1", "two,\nlines")
     assert rows["1"]["final_url"] == rows["5"]["final_url"] == f"{server.url}/a"
-    assert json.loads(rows["1"]["candidates"])
+    assert json.loads(rows["1"]["candidates"]) == []
+    assert len(json.loads(rows["1"]["evidence_pages"])) == int(rows["1"]["evidence"]) > 0
     assert rows["4"]["hint"]
 
 
-def test_a_table_of_json_lines(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_table_of_json_lines(serve: Serve, tmp_path: Path) -> None:
     """The first line says which columns there are; names for XML are made of all of them."""
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.jl"
@@ -163,7 +127,7 @@ def test_a_table_of_json_lines(serve: Callable[..., FixtureServer], tmp_path: Pa
     assert "Ann" in names
 
 
-def test_a_table_on_standard_output(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     """Without -O it is lines of JSON there, of a list and of several addresses."""
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.jl"
@@ -213,23 +177,7 @@ def markdown_of(server: FixtureServer) -> str:
     return "\n\n".join((CONTENT[""], "## More of it", code, words))
 
 
-@pytest.fixture
-def no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python that does not find html-to-markdown, in processes of its own."""
-    folder = tmp_path / "blocked"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import sys\n"
-        "class Blocked:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] == 'html_to_markdown':\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Blocked())\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-
-
-def test_markdown(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_markdown(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(site()))
     done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.log) == (0, "")
@@ -239,15 +187,3 @@ def test_markdown(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     rows = {row["url"]: row for row in map(json.loads, done.stdout.splitlines())}
     assert rows[f"{server.url}/"]["main_markdown"] == markdown_of(server)
     assert rows[f"{server.url}/a"]["main_markdown"] == CONTENT["a"]
-
-
-@pytest.mark.usefixtures("no_package")
-def test_without_the_package(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu", routes_of(pages_of()))
-    done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
-    assert done.code == 2
-    (line,) = [line for line in done.log.splitlines() if NEEDS in line]
-    assert line.startswith("scrapy text: error: ")
-    assert (server.log, "Traceback" in done.log, done.stdout) == ([], False, "")
-    done = run_scrapy("text", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")

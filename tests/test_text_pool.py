@@ -1,23 +1,15 @@
 """``scrapy text --pool DIR``: with a pool of the site, one load is all it takes."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import SETTINGS, FixtureServer, run_scrapy
+from tests.support.crawls import SETTINGS, Crawl, Serve, run_scrapy
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
+from tplspider.demo.server import Handler
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.store import KEPT, PoolFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl
-    from tplspider.demo.server import Handler
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +38,7 @@ def text(folder: Path, *arguments: str, **settings: str) -> Crawl:
 
 
 @pytest.mark.quick
-def test_one_load(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_one_load(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     save_pool(tmp_path / "pools", server.url)
     out, summary = tmp_path / "page.json", tmp_path / "summary.json"
@@ -63,9 +55,7 @@ def test_one_load(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
     assert found["search_id"] == row["search_id"]
 
 
-def test_without_a_pool_there_is_a_search(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_without_a_pool_there_is_a_search(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     PoolFolder(tmp_path / "pools")
     done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
@@ -75,7 +65,7 @@ def test_without_a_pool_there_is_a_search(
     assert {"/a", "/b", "/c"} <= {*server.pages_asked}
 
 
-def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_damaged_pool(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     folder = save_pool(tmp_path / "pools", server.url).directory
     for file in folder.iterdir():  # what SQLite has beside it, too
@@ -89,9 +79,7 @@ def test_a_damaged_pool(serve: Callable[..., FixtureServer], tmp_path: Path) -> 
     assert "Traceback" not in done.log
 
 
-def test_each_page_by_the_pool_of_its_own_site(
-    serve: Callable[..., FixtureServer], tmp_path: Path
-) -> None:
+def test_each_page_by_the_pool_of_its_own_site(serve: Serve, tmp_path: Path) -> None:
     """After redirects; and what has none is searched, beside the others."""
     ours, others, without = (
         serve("menu", routes_of(pages_of(menu=menu))) for menu in ("Ours", "Others", "Without")
@@ -120,13 +108,3 @@ def test_each_page_by_the_pool_of_its_own_site(
     assert len(told) == 1
     assert f"no pool of {page_site(without.url)}" in told[0]
     assert done.code == 0
-
-
-def test_no_such_folder(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
-    server = serve("menu")
-    done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "missing"))
-    assert (done.code, done.stdout) == (2, "")
-    assert done.log.startswith("scrapy text: error: --pool ")
-    assert len(done.log.splitlines()) == 1
-    assert server.log == []
-    assert not (tmp_path / "missing").exists()

@@ -1,33 +1,21 @@
 """Who may use the server of ``scrapy ui``, and who may not: raw requests to a real server."""
 
-from __future__ import annotations
-
 import hmac
 import os
 import re
 import resource
 import socket
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.ui_server import Thief, UiServer, ask, wait_until
-from tplspider.plugins.ui.access import (
-    MOST_CONNECTIONS,
-    PATIENCE,
-    Access,
-    key_of,
-    proof_of,
-)
+from tests.support.ui_server import Answer, Thief, UiServer, ask, wait_until
+from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, key_of, proof_of
 from tplspider.plugins.ui.server import StateFolder, ask_for_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.ui_server import Answer
 
 pytestmark = pytest.mark.crawl
 
@@ -245,25 +233,6 @@ def test_what_every_answer_carries(ui: UiServer) -> None:
         )
     for path in ("/static/../home.html", "/static/home.html", "/static/nothing.js"):
         assert bare(ui, "GET", path, **own).status == 404
-
-
-def test_what_cannot_be_searched(ui: UiServer) -> None:
-    before, key = count(ui), "http://127.0.0.1/"
-    cases: list[tuple[Any, int]] = [
-        ({"addresses": "# a comment\n\n"}, 400),
-        ({"addresses": 3}, 400),
-        ([], 400),
-        ({"addresses": key, "n": 0}, 400),
-        ({"addresses": key, "max_loads": 0}, 400),
-        ({"addresses": "javascript:ran=1"}, 400),
-        ({"addresses": "x" * 9_000_000}, 413),
-        ({"addresses": "ftp:\n" * 1_000_000}, 413),
-    ]
-    for body, status in cases:
-        found = ui.ask("POST", "/api/searches", body)
-        assert found.status == status
-        assert "\n" not in found.json["error"]
-    assert count(ui) == before
 
 
 def test_a_thousand_addresses(tmp_path: Path) -> None:

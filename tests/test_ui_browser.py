@@ -1,24 +1,25 @@
 """The page of ``scrapy ui`` in Chromium: what a person does there, and what no site can do."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser_profile import needs_chromium
-from tests.support.opened_pages import PHONE, PROVOKE, SCREEN, Opened, violations, watched
-from tests.support.report_pages import MARKUP, PATHS, HostileSite
+from tests.support.browsers import (
+    PHONE,
+    PROVOKE,
+    SCREEN,
+    Opened,
+    needs_chromium,
+    violations,
+    watched,
+)
+from tests.support.summaries import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
 
 SLOW = "/collection/delivery.html"
 PATIENCE = 60_000  # milliseconds
@@ -151,43 +152,6 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
         page.get_by_role("button", name="Search again").click()
         page.wait_for_url(re.compile(r"/searches/(?!.*cancel)"))
         page.get_by_role("link", name="Open the report").wait_for()
-
-
-@needs_chromium
-def test_the_server_ends(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """An open page says so; after the next start, it says how to sign in."""
-    folder = tmp_path_factory.mktemp("restart") / "state"
-    first = UiServer(folder, settings=SETTINGS)
-    with entered(browser, first, viewport=SCREEN) as found:
-        search(found.page, "http://127.0.0.1:1/")
-        expect(found.page.locator("#state")).to_have_text("failed", timeout=PATIENCE)
-        found.page.get_by_text("What to try: Check the address").wait_for()
-        for name in ("#text-part", "#pages-part", "#links-part"):  # there is nothing in them
-            expect(found.page.locator(name)).to_be_hidden()
-        other = found.page.context.new_page()
-        other.goto(first.url)
-        other.locator("#runs li", has_text="failed").wait_for()
-        first.end()
-        for page in (found.page, other):
-            page.get_by_text("The server does not answer").wait_for(timeout=PATIENCE)
-        with UiServer(folder, settings=SETTINGS) as again:
-            found.page.get_by_text("Not signed in").wait_for(timeout=PATIENCE)
-            found.page.goto(again.enter)
-            found.page.locator("#runs li", has_text="failed").wait_for()
-        other.close()
-        found.told.clear()  # while it was down
-
-
-@needs_chromium
-def test_without_a_code(browser: Browser, ui: UiServer) -> None:
-    context = browser.new_context()
-    with watched(context) as found:
-        for path in ("/", "/enter?code=old", "/nothing"):
-            found.page.goto(ui.url + path)
-            expect(found.page.locator("h1")).to_have_text("Your browser is not signed in")
-            assert str(ui.folder) not in found.page.inner_text("body")
-            assert violations(found) == []
-    context.close()
 
 
 @needs_chromium

@@ -1,7 +1,5 @@
 """``scrapy ui`` as a whole: real searches, and what ends before its time."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,7 +7,9 @@ import signal
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from tplspider.items import CandidateSearch
 from tplspider.plugins.ui.app import SANDBOX
 from tplspider.plugins.ui.searches import outcome
 from tplspider.plugins.ui.store import Run, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.crawl
 
@@ -62,13 +58,14 @@ def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     assert [row["line"] for row in begun["refused"]] == [3]
     first, second, third = (row["id"] for row in begun["searches"])
     events = ui.events(first)
-    assert [event["event"] for event in events] == ["opened", "started", *["link"] * 3, "ended"]
-    assert [len(event["members"]) for event in events[2:-1]] == [1, 2, 3]
+    assert [event["event"] for event in events] == ["opened", "started", *["link"] * 4, "ended"]
+    assert [len(event["members"]) for event in events[2:-1]] == [1, 1, 2, 3]
     found = state(ui, first)
     assert (found["state"], found["summary"]["complete"]) == ("complete", True)
     assert found["title"].startswith("Penny-farthings")
-    assert [row["url"] for row in found["members"]] == found["summary"]["candidates"]
-    assert [row["url"] for row in found["candidates"]] == found["summary"]["candidates"]
+    explored = [row["url"] for row in found["summary"]["explored"] if row["outcome"] == "page"]
+    assert [row["url"] for row in found["members"]] == explored
+    assert found["summary"]["candidates"] == found["candidates"] == []
     assert found["summary"]["input"] is None
     assert found["ended"] > found["started"] >= found["created"]
     # The text is there without any setting, as text and as Markdown.
@@ -96,7 +93,7 @@ def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     outputs = {"candidates.csv": "-O", "candidates.jl": "-O", "summary.csv": "-asummary="}
     outputs["texts.jl"] = "-atexts="
     run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={key}", "-astrategy=guided"),
+        *("crawl", "template_candidates", f"-aurl={key}", "-astrategy=kinds"),
         *(f"{option}{tmp_path / name}" for name, option in outputs.items()),
         "-sTPLSPIDER_MARKDOWN=1",
         folder=tmp_path,
@@ -183,25 +180,6 @@ def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite)
         assert found["text"]["text"].startswith("Penny-farthings")
         assert last.end(signal.SIGTERM) == 0
     assert "Traceback" not in last.log
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--profile", "none"),
-        ("http://127.0.0.1/",),
-        ("--dir", "/dev/null/x"),
-        ("--host", "192.0.2.1"),
-        ("-s", "TPLSPIDER_NONE=1"),
-        ("--port", "{taken}"),
-    ],
-)
-def test_wrong_use_is_one_line(tmp_path: Path, options: tuple[str, ...], site: GatedSite) -> None:
-    given = [option.format(taken=site.url.rpartition(":")[2]) for option in options]
-    done = run_scrapy("ui", f"--dir={tmp_path}", *given, folder=tmp_path)
-    assert done.code == 2
-    (line,) = done.log.splitlines()
-    assert line.startswith("scrapy ui: error: ")
 
 
 def test_other_hosts_are_warned_of(tmp_path: Path) -> None:

@@ -147,3 +147,44 @@ def test_a_box_after_all_entries_is_template() -> None:
     found = extract(key, *others)
     assert "an eye on birds" not in found.content_text
     assert POST.format("storks") in found.content_text
+
+
+def film(title: str, director: str, genre: str, *more: str) -> str:
+    """A detail page: labels beside values, and values that films share."""
+    rows = (("Director:", director), ("Genre:", genre), *pairs(more))
+    table = "".join(f"<tr><td>{label}</td><td>{value}</td></tr>" for label, value in rows)
+    lead = f"<p>The plot of {title}. <a href='/{title}/more'>Read more</a></p>"
+    return framed(f"<h1>{title}</h1><table>{table}</table>{lead}<p><b>Rated:</b> {title} times</p>")
+
+
+def pairs(more: tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(zip(more[::2], more[1::2], strict=True))
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_labels_are_template_and_values_that_pages_share_are_not(number: int) -> None:
+    key = film("Heron", "A. Archer", "Drama", "Colour", "Grey", "Writer", "B. Baker")
+    others = [
+        film("Crane", "C. Carter", "Drama", "Colour", "Red", "Writer", "D. Dyer"),
+        film("Stork", "E. Eyre", "Comedy", "Colour", "Blue", "Writer", "F. Fisher"),
+        film("Ibis", "G. Glover", "Crime", "Colour", "White", "Writer", "H. Hunter"),
+    ][:number]
+    assert extract(key, *others).content_text.splitlines() == [
+        *("Heron", "A. Archer", "Drama", "Grey", "B. Baker"),
+        *("The plot of Heron.", "Heron times"),
+    ]
+
+
+MARKS = ["p data-nosnippet", "p aria-hidden=true", "div id=onetrust-banner-sdk"]
+
+
+@pytest.mark.parametrize("opening", MARKS)
+def test_what_authors_mark_is_template(opening: str) -> None:
+    def page(words: str, inner: str = "p") -> str:
+        return framed(
+            f"<p>All about {words}</p><{inner}>Only for {words}</{inner.split(maxsplit=1)[0]}>"
+        )
+
+    kept = ["All about cranes"]
+    assert extract(page("cranes", opening), page("herons")).content_text.splitlines() == kept
+    assert "Only for" in extract(page("cranes"), page("herons")).content_text

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tplspider import Page, Site, get_links, parse_html, read_page
-from tplspider.search.witness import (
-    Pattern,
-    by_likeness,
-    choose_witness,
-    is_kin,
-    likeness,
-    needs_witness,
-)
+from tplspider.search.kinds import Pattern, Siblings, is_kin
+from tplspider.search.witness import LEAST, by_likeness, likeness, needs_witness
 
 HOST = "http://example.org/"
 
@@ -53,10 +47,10 @@ def chosen(
     key: str, *hrefs: str, spent: tuple[str, ...] = (), further: tuple[str, ...] = ()
 ) -> str | None:
     html = "".join(f'<p><a href="/{href}">{href}</a></p>' for href in hrefs)
-    links = get_links(parse_html(html), HOST + key, Site(HOST))
-    taken, more = ([HOST + path for path in paths] for paths in (spent, further))
-    address = choose_witness(HOST + key, links, taken, more)
-    return address.removeprefix(HOST) if address else None
+    siblings = Siblings(HOST + key, get_links(parse_html(html), HOST + key, Site(HOST)))
+    siblings.read(at("explored.html", *further))
+    link = siblings.best(LEAST, lambda each: each.url.removeprefix(HOST) not in spent)
+    return link.url.removeprefix(HOST) if link else None
 
 
 def test_the_most_likely_sibling_is_chosen() -> None:
@@ -80,8 +74,9 @@ def test_explored_pages_lead_to_siblings() -> None:
     assert chosen("birds/crane.html", "birds/", further=further) == "birds/heron.html"
     spent = ("birds/heron.html", "birds/zzz.html")
     assert chosen("birds/crane.html", further=further, spent=spent) is None
-    # What the page itself leads to comes first.
+    # Of equals, what the page itself leads to comes first; the best link may be on any page.
     assert chosen("birds/crane.html", "birds/owl.html", further=further) == "birds/owl.html"
+    assert chosen("part-1.html", "about.html", further=("part-2.html",)) == "part-2.html"
 
 
 def test_a_witness_is_needed_where_no_page_is_of_the_kind() -> None:

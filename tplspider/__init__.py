@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-    from tplspider.library import search_many
+    from tplspider.library import NoTextError, PageText, fetch_text, get_text, search_many
     from tplspider.pools.site_templates import SiteTemplates, StrippedPage
     from tplspider.pools.store import PoolFolder
     from tplspider.results import SearchAnswer
@@ -32,9 +32,11 @@ __all__ = [
     "Link",
     "MemorySite",
     "NoPage",
+    "NoTextError",
     "Page",
     "PageSource",
     "PageTemplate",
+    "PageText",
     "PoolFolder",
     "Redirect",
     "SearchAnswer",
@@ -50,7 +52,9 @@ __all__ = [
     "Visit",
     "WebPage",
     "extract_template",
+    "fetch_text",
     "get_links",
+    "get_text",
     "identity",
     "open_archive",
     "parse_html",
@@ -65,7 +69,7 @@ __all__ = [
 # commands of this package, which must cost it next to nothing.
 _NAMES = {
     "items": "CandidateSearch PageTemplate TemplateCandidate",
-    "library": "search_many",
+    "library": "NoTextError PageText fetch_text get_text search_many",
     "pools.site_templates": "SiteTemplates StrippedPage",
     "pools.store": "PoolFolder",
     "results": "SearchAnswer",

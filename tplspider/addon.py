@@ -56,7 +56,7 @@ class Addon:
         if not ours and not has_fields:
             raise NotConfigured  # without a message, so that nothing is logged
         if ours and has_fields:
-            logger.info("TPLSPIDER_FIELDS is for other spiders: this one gives texts itself")
+            logger.info("TPLSPIDER_FIELDS is ignored: this spider makes texts itself")
         return cls(ours=ours)
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -83,7 +83,7 @@ class Addon:
         for setting, value in (("USER_AGENT", name), ("ROBOTSTXT_USER_AGENT", None)):
             if (settings.getpriority(setting) or 0) < least:
                 _set(settings, setting, value)
-        # A delay is the least that a site asks for.
+        # A delay is a minimum.
         known = "DOWNLOAD_DELAY_JITTER" in settings  # since Scrapy 2.19
         _set(settings, "DOWNLOAD_DELAY_JITTER" if known else "RANDOMIZE_DOWNLOAD_DELAY", 0)
 

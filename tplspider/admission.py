@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 OF_ONE_HOST = 2  # searches at a time: they share its pace, so more would only hold places
 LOOK_AHEAD = 10_000  # lines that are read on to find one whose host is free
-_WAIT = object()  # no line is there yet, and a place may be free for one that waits
+_WAIT = object()  # no line is read yet, but a waiting one may be free to start
 
 
 class Admission:
@@ -45,7 +45,7 @@ class Admission:
         self._coming: asyncio.Future[KeyLine | None] | None = None
 
     async def key_pages(self) -> AsyncIterator[KeyPage]:
-        """The key pages to search from, each as soon as there is a place for it."""
+        """The key pages to search from, each as soon as there is a free slot."""
         searches, lines, at_end = self._spider.searches, self._lines(), False
         try:
             while searches or self._waiting or not at_end:

@@ -75,9 +75,9 @@ class Archiver:
         return cls(crawler, spider)
 
     def spider_opened(self) -> None:
-        settings, told = self._crawler.settings, {"feed_options": {"overwrite": True}}
+        settings, options = self._crawler.settings, {"feed_options": {"overwrite": True}}
         try:
-            storage = FeedFileStorage.from_crawler(self._crawler, str(self._path), **told)
+            storage = FeedFileStorage.from_crawler(self._crawler, str(self._path), **options)
             self._file = storage.open(self._spider)
         except OSError as error:
             logger.error("%s cannot be written: %s", self._path, error.strerror)  # noqa: TRY400
@@ -133,14 +133,14 @@ class Archiver:
 
     def outcome(self, search_id: str, url: str, answer: NoPage) -> None:
         """Record why a load gave no page."""
-        told = {"tplspider-outcome": answer.reason, "tplspider-detail": answer.detail}
-        lines = [f"{name}: {' '.join(text.split())}\r\n" for name, text in told.items() if text]
+        fields = {"tplspider-outcome": answer.reason, "tplspider-detail": answer.detail}
+        lines = [f"{name}: {' '.join(text.split())}\r\n" for name, text in fields.items() if text]
         body = "".join(lines).encode("utf-8", "replace")
         self._write(self._record(url, "metadata", body, {_SEARCH: search_id}))
 
     def _record(self, url: str, kind: str, body: bytes, marks: Any, head: Any = None) -> Any:
-        told = (_plain(url), kind, BytesIO(body), len(body))
-        return self._writer.create_warc_record(*told, warc_headers_dict=marks, http_headers=head)
+        record = (_plain(url), kind, BytesIO(body), len(body))
+        return self._writer.create_warc_record(*record, warc_headers_dict=marks, http_headers=head)
 
     def _head(self, start: str, line: str, headers: Headers, size: int, *more: Any) -> Any:
         """The head of a request or a response, without what is secret."""

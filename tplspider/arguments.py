@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
+from tplspider.extraction import EXTRACTOR, extractor_name
 from tplspider.items import PageTemplate
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 FEED_FORMATS = ("csv", "jl", "json", "jsonl", "jsonlines", "xml")
-EXTRACTOR = "tplspider.template.extract.extract_template"
 # Settings that the storage reads.
 OTHER_SETTINGS = ("ARCHIVES", "ARCHIVE_INDEX")
 # What the fields of items may be filled with: the rest belongs to a search, or to its report.
@@ -69,7 +69,7 @@ def seconds(value: object) -> float:
 
 
 def seconds_above_zero(value: object) -> float:
-    """A parser of numbers of seconds that are needed."""
+    """A parser of numbers of seconds above 0."""
     if not (found := seconds(value)):
         raise ValueError("expected a number of seconds above 0")
     return found
@@ -87,7 +87,7 @@ def one_of(*choices: str) -> Callable[[object], str]:
 
 
 def boolean(value: object) -> bool:
-    """A parser of yes and no, in the words that Scrapy takes."""
+    """A parser of booleans, as Scrapy spells them."""
     text = str(value).strip().lower()
     if text not in ("1", "true", "0", "false", ""):
         raise ValueError("expected 0 or 1")
@@ -95,7 +95,7 @@ def boolean(value: object) -> bool:
 
 
 def strategy(value: object) -> str:
-    """A parser of strategies, which may be functions of the user's own."""
+    """A parser of strategies: a name, or the path of a function."""
     strategy_named(str(value))
     return str(value)
 
@@ -122,11 +122,8 @@ def feed_format(name: str) -> str:
 
 def extractor(value: object) -> str:
     """A parser of extractors: an import path, or the function itself."""
-    if value == EXTRACTOR:
-        return EXTRACTOR
-    from tplspider.extraction import extractor_name  # imported lazily: it loads the extractor
-
-    return extractor_name(value)  # type: ignore[arg-type]  # a string or a function
+    # To look at ours would load it.
+    return EXTRACTOR if value == EXTRACTOR else extractor_name(value)  # type: ignore[arg-type]  # a string or a function
 
 
 def item_fields(value: object) -> tuple[tuple[str, str], ...]:
@@ -135,7 +132,7 @@ def item_fields(value: object) -> tuple[tuple[str, str], ...]:
     with suppress(ValueError):
         given = json.loads(value or "{}") if isinstance(value, str) else value
     if not isinstance(given, Mapping):
-        raise ValueError('expected item fields and what goes in, {"text": "main_text"}')  # noqa: TRY004 - as all parsers
+        raise ValueError('expected item fields and their contents: {"text": "main_text"}')  # noqa: TRY004 - as all parsers
     for name, content in given.items():
         if not name or not isinstance(name, str):
             raise ValueError("expected the name of an item field before each colon")
@@ -160,10 +157,10 @@ class Arguments:
     url: str = option(
         "",
         lambda value: without_credentials(str(value or "").strip()),
-        "the key page; https is assumed where no scheme is given",
+        "the key page; without a scheme, https is assumed",
     )
     urls: str = option("", str, "a list of key pages: a file, or - for standard input")
-    column: str = option("", str, "the column of the list that has the addresses (default: url)")
+    column: str = option("", str, "the column of the list with the addresses (default: url)")
     n: int = option(3, whole_number(1), "how many pages to find")
     strategy: str = option(
         "paper",
@@ -200,11 +197,11 @@ class Arguments:
         url, urls = str(values.get("url") or "").strip(), values.get("urls")
         if bool(url) + bool(urls) + ("_keys" in given) != 1:
             raise ValueError(
-                "url and urls: give one key page (-a url=https://example.org/page),"
+                "url or urls: give one key page (-a url=https://example.org/page),"
                 " or a list of them (-a urls=FILE)"
             )
         if values.get("column") and not urls:
-            raise ValueError("column is for a list of key pages (-a urls=FILE)")
+            raise ValueError("column needs a list of key pages (-a urls=FILE)")
         found = cls(**parsed(cls, values))
         if url:
             key_address(url)
@@ -212,7 +209,7 @@ class Arguments:
 
     @property
     def options(self) -> SearchOptions:
-        """The arguments that say what a search is to find."""
+        """The arguments that apply to a single search."""
         return SearchOptions(**{name: getattr(self, name) for name in OPTIONS})
 
 
@@ -225,17 +222,17 @@ class Config:
     """Our settings: each is the field's name in capitals, after ``TPLSPIDER_``."""
 
     allow_private: bool = option(
-        True, boolean, "whether key pages, and where these lead, may be at private addresses"
+        True, boolean, "allow key pages at private addresses, and links from these"
     )
     browser_wait: float = option(
         5,
         seconds_above_zero,
-        "how long the browser profile waits for the scripts of a page, in seconds",
+        "how many seconds the browser profile waits for the scripts of a page",
     )
     confine: bool = option(
-        False, boolean, "whether arguments may name files in TPLSPIDER_FEEDS_DIR alone"
+        False, boolean, "allow arguments to name files only in TPLSPIDER_FEEDS_DIR"
     )
-    contact: str = option("", str, "where site owners can reach you; part of the user agent")
+    contact: str = option("", str, "how site owners can reach you; part of the user agent")
     extract_mb: int = option(2000, whole_number(1), "memory for the text of one page, in MB")
     extract_seconds: float = option(
         120, seconds_above_zero, "time for the text of one page, in seconds"
@@ -243,28 +240,28 @@ class Config:
     extract_workers: int = option(1, whole_number(1), "processes that make texts")
     extractor: str = option(EXTRACTOR, extractor, "the function that makes the text of a page")
     fail: str = option(
-        "", one_of("", "unusable", "incomplete"), "which answers make the exit status 3"
+        "", one_of("", "unusable", "incomplete"), "which answers cause exit status 3"
     )
     fields: tuple[tuple[str, str], ...] = option(
         (),
         item_fields,
-        "for [items of other spiders](fields.md): their fields and what goes in, as JSON",
+        "for [items of other spiders](fields.md): item fields and their contents, as JSON",
     )
     feeds_dir: str = option("", str, "a folder that gets the feeds of each scrapyd job")
     held_items: int = option(
         1000, whole_number(0), "with TPLSPIDER_FIELDS: how many items may wait for their site"
     )
     held_seconds: float = option(
-        60, seconds, "with TPLSPIDER_FIELDS: how long an item may wait, in seconds"
+        60, seconds, "with TPLSPIDER_FIELDS: how many seconds an item may wait"
     )
     in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
-    markdown: bool = option(False, boolean, "whether texts come as Markdown, too")
+    markdown: bool = option(False, boolean, "make texts as Markdown, too")
     pool_dir: str = option(
-        "", str, "with TPLSPIDER_FIELDS: a folder where pools are kept for the next crawl"
+        "", str, "with TPLSPIDER_FIELDS: a folder that keeps pools for the next crawl"
     )
-    profile: str = option("", str, "a profile to put in force: browser, fast, polite ...")
+    profile: str = option("", str, "the profile: browser, fast, polite ...")
     searches: int = option(16, whole_number(1), "searches of a list at the same time")
-    texts: bool = option(False, boolean, "whether texts are made although no feed asks for them")
+    texts: bool = option(False, boolean, "make texts even if no feed asks for them")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> Self:

@@ -127,7 +127,7 @@ class BrowserMiddleware:
             is_gain = _is_gain(response, rendered)
         except Exception as error:  # noqa: BLE001 - there is always the page as it came
             reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-            logger.warning("Cannot render %s (%s): used as it came", response.url, reason)
+            logger.warning("Cannot render %s (%s): used without its scripts", response.url, reason)
             logger.debug("%s", error)  # Playwright's messages have many lines
             self._count("failed")
             return response
@@ -222,7 +222,7 @@ class Chromium:
                 logger.warning("Chromium is stuck and was killed")
                 await self.close(kill=True)
         if html is None:
-            raise ValueError("its scripts make it too large")
+            raise ValueError("its scripts made it too large")
         return html
 
     async def _started(self) -> Browser:
@@ -264,7 +264,7 @@ class Chromium:
 
 
 async def _settle(page: Page, subresources: _Subresources) -> None:
-    """Wait until nothing is loading and the number of links has not changed for a while."""
+    """Wait until nothing is loading and the number of links no longer changes."""
     from playwright.async_api import Error
 
     clock = asyncio.get_running_loop().time

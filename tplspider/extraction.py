@@ -49,7 +49,7 @@ def extractor_name(given: str | Extractor) -> str:
         return given
     name = f"{getattr(given, '__module__', '?')}.{getattr(given, '__qualname__', given)}"
     if load_extractor(name) is not given:
-        raise ValueError(f"extractor {name!r}: there is another object of that name")
+        raise ValueError(f"extractor {name!r}: the name refers to another object")
     return name
 
 
@@ -57,7 +57,7 @@ def load_extractor(name: str) -> Extractor:
     """The function at an import path, ``package.module.function``. Raises ValueError if none is."""
     module, _, attribute = name.rpartition(".")
     if module == "__main__":
-        raise ValueError(f"extractor {name!r}: a worker cannot import it, put it into a module")
+        raise ValueError(f"extractor {name!r}: a worker cannot import it: put it into a module")
     try:
         found = getattr(import_module(module), attribute)
     except Exception as error:  # importing runs whatever the module has in it
@@ -143,13 +143,15 @@ class Extraction:
 
     async def extract(
         self,
-        key: PageSource,
-        pages: Sequence[PageSource],
+        key: Any,
+        pages: Sequence[Any],
         *,
         seconds: float | None = None,
         most: int | None = None,
     ) -> PageTemplate | None:
         """What the extractor makes of the pages, the best ones first; raises ExtractionError.
+
+        They are PageSources, for an extractor of key pages.
 
         The seconds of the constructor count from when a worker begins, *seconds* from now.
         """
@@ -162,7 +164,7 @@ class Extraction:
                 finally:
                     self._limits.discard(limit)
         except TimeoutError:
-            raise ExtractionError("timed out: no time is left for it", "timeout") from None
+            raise ExtractionError("timed out: no time was left", "timeout") from None
         if answer.out_of_memory:
             raise ExtractionError(f"needs more than {self._megabytes:g} MB", "out-of-memory")
         if answer.fault:
@@ -179,7 +181,7 @@ class Extraction:
                 limit.reschedule(end)
 
     async def close(self) -> None:
-        """End all workers, and what they are at; later texts fail."""
+        """Stop all workers; texts in progress and later ones fail."""
         self._closed = True
         self.hurry(0)
         for _ in range(self._workers):
@@ -191,7 +193,7 @@ class Extraction:
 
     async def _ask(self, *job: object) -> _Answer:
         if self._closed:
-            raise ExtractionError("the workers were ended")
+            raise ExtractionError("the workers were stopped")
         worker, answer = self._worker(), None
         try:
             if not worker.is_ready:
@@ -200,7 +202,7 @@ class Extraction:
         except TimeoutError:
             raise ExtractionError(f"timed out after {self._seconds:g} s", "timeout") from None
         finally:
-            # After a text that took much memory, the next one is to have all of it.
+            # After a text that took much memory, a new worker starts with all of it.
             if answer and not answer.grown and not self._closed:
                 self._idle.append(worker)
             else:

@@ -54,7 +54,7 @@ _DECODERS = frozenset({"_brotli", "brotli", "backports", "compression", "zstanda
 def reason_of(exception: BaseException | None) -> str:
     """The reason for a request that ended with *exception*."""
     if exception and isinstance(exception.__cause__, ResponseFailed):
-        exception = exception.__cause__  # it tells more than DownloadFailedError
+        exception = exception.__cause__  # more specific than DownloadFailedError
     for kinds, reason in _REASONS:
         if isinstance(exception, kinds):
             return reason

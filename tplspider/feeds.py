@@ -77,7 +77,7 @@ def plan_outputs(
     try:
         "\U0001f6b2".encode(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
     except (LookupError, UnicodeEncodeError):
-        raise ValueError("FEED_EXPORT_ENCODING: expected an encoding of all characters") from None
+        raise ValueError("FEED_EXPORT_ENCODING: expected utf-8, or the like") from None
     taken = {Path(arguments.urls).absolute()} if arguments.urls else set()
     chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or None
     asked = [
@@ -91,7 +91,7 @@ def plan_outputs(
     ):
         path = local_path(uri)
         if uri in feeds or path in taken:
-            raise ValueError(f"{label}: this is the file of another feed, or the list of key pages")
+            raise ValueError(f"{label}: the file of another feed, or the list of key pages")
         if path:
             taken.add(path)
             try_to_open(label, path)
@@ -106,10 +106,10 @@ def plan_outputs(
         with _labelled("save_html"):
             check_folder(save_html, many=many or can_go_on)
     if report:
-        from tplspider.report.writer import ReportWriter  # imported lazily: few crawls need it
+        from tplspider.report.writer import check_place  # imported lazily: few crawls need it
 
         with _labelled("report"):
-            ReportWriter.check(arguments.report, report, many=many)
+            check_place(arguments.report, report, many=many)
     if warc:
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")
@@ -298,7 +298,7 @@ class FeedFileStorage(_OfCrawl, FileFeedStorage):
 
 
 class FeedStdoutStorage(_OfCrawl, StdoutFeedStorage):
-    """Standard output, which may be a pipe that nobody reads any more."""
+    """Standard output, which may be a pipe without a reader."""
 
     def open(self, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
         sys.stdout.flush()

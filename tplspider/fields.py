@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
@@ -25,9 +25,8 @@ from tplspider.arguments import Config
 from tplspider.extraction import Extraction, ExtractionError
 from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
-from tplspider.pools.site_templates import Released, SitePools
+from tplspider.pools.site_templates import STRIP, Released, SitePools, StripJob
 from tplspider.pools.store import PoolFolder
-from tplspider.pools.strip_job import STRIP, StripJob
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class HeldItems:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.over = False  # the spider is about to close: items pass at once
         self._at_a_time = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
-        self.moved = asyncio.Event()  # wakes those who wait when an item has passed the pipelines
+        self.moved = asyncio.Event()  # set when an item has passed the pipelines
         self._crawler = crawler
         self._stats = crawler.stats
         self._fields = dict(config.fields)
@@ -199,7 +198,7 @@ class HeldItems:
             await self.moved.wait()
 
     def learn(self, response: HtmlResponse) -> None:
-        """Take a page without items, which tells about others of its site."""
+        """Take a page without items, to compare others of its site with."""
         try:
             self._release(self._pools.add(_read(response), None))
         except Exception as error:  # noqa: BLE001 - no item is the worse for it
@@ -245,10 +244,9 @@ class HeldItems:
 
     async def _strip(self, page: _Page, source: PooledPage) -> None:
         seconds = self._end and self._end - asyncio.get_running_loop().time()
-        job: Any = StripJob(source, page.site, self._wanted)
-        pool = cast("Any", page.pool)
+        job = StripJob(source, page.site, self._wanted)
         try:
-            page.found = found = await self._extraction.extract(job, pool, seconds=seconds)
+            page.found = found = await self._extraction.extract(job, page.pool, seconds=seconds)
         except ExtractionError as error:
             self._failed(page, error)
         else:
@@ -263,7 +261,7 @@ class HeldItems:
 
     def _failed(self, page: _Page, error: Exception) -> None:
         self.count("failed")
-        logger.warning("%s cannot be compared, its items go without: %s", page.response.url, error)
+        logger.warning("%s cannot be compared, its items lack texts: %s", page.response.url, error)
 
     def _advance(self, site: str) -> None:
         """Items of a site whose turn has come go to the pipelines."""
@@ -303,7 +301,7 @@ class HeldItems:
             if type(item) not in self._refusing:
                 self._refusing.add(type(item))
                 why, name = " ".join(str(error).split()), type(item).__qualname__
-                logger.error("%s does not take the fields: %s", name, why)  # noqa: TRY400
+                logger.error("%s does not accept the fields: %s", name, why)  # noqa: TRY400
         else:
             self.count("items")
 
@@ -344,7 +342,7 @@ class HeldItems:
         engine, is_idle = self._crawler.engine, reason == "finished"
         if not is_idle and self._end is None:
             self.over = True
-            engine.pause()  # or pages would come for ever
+            engine.pause()  # or pages would never end
             self._end = asyncio.get_running_loop().time() + self._config.extract_seconds
             self._extraction.hurry(self._config.extract_seconds)
         while self._pending:
@@ -362,7 +360,7 @@ class HeldItems:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)  # the loop itself holds no task alive
+        self._tasks.add(task)  # the event loop keeps no reference to a task
         task.add_done_callback(self._tasks.discard)
 
 

@@ -29,7 +29,7 @@ def check_hooks() -> None:
 def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[None]]) -> None:
     """Await *give_results*, with the reason, before the spider is closed for whatever reason.
 
-    No signal comes early enough: when Scrapy tells that a spider closes, the pipelines are closed
+    No signal comes early enough: when Scrapy signals that a spider closes, the pipelines are closed
     already. Everything that ends a crawl calls this method of the engine. The first caller's reason
     counts, as in Scrapy. With DontCloseSpider, *give_results* keeps the spider open.
     """

@@ -132,7 +132,7 @@ class KeyList:
             raise ValueError(getattr(error, "strerror", None) or str(error)) from None
 
     def _start(self, name: str, column: str) -> Iterator[KeyLine]:
-        """Read the first line, which tells the format."""
+        """Read the first line, which shows the format."""
         assert self._file
         first = ""
         for first in self._file:
@@ -140,7 +140,7 @@ class KeyList:
                 break
             self._before += 1
         if not first.strip():
-            raise ValueError("no address in it")
+            raise ValueError("it has no addresses")
         if first.startswith("WARC/"):
             raise ValueError("this is a WARC file: use scrapy archive")
         self._lines = chain([first], self._file)

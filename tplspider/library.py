@@ -1,4 +1,4 @@
-"""Searches as a library: key pages in, answers out, in a program with a running asyncio loop."""
+"""Searches as a library: key pages in, answers out; and the text of one page."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils import reactor as reactors
+from twisted.python.threadable import isInIOThread
 
 from tplspider import signals
 from tplspider.arguments import OPTIONS, Config
 from tplspider.keylist import KeyLine
+from tplspider.search.kinds import KINDS
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
+from tplspider.template.markdown import base_address, to_markdown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -27,6 +30,97 @@ if TYPE_CHECKING:
 
 _AHEAD = 2  # inputs that are taken and not answered, for each search at a time
 _starting = Lock()
+_threads: list[Thread] = []  # that of the reactor, if we have started it
+
+
+@dataclass(frozen=True)
+class PageText:
+    """The text of a page; all of its text if *evidence* is 0: then no other page told anything."""
+
+    url: str  # where redirects ended
+    title: str
+    main_text: str
+    main_html: str
+    base_url: str  # of the addresses in main_html
+    evidence: int  # pages that it was compared with
+    evidence_pages: list[str]
+    candidates: list[str]  # none with the strategy kinds
+    loads: int
+    hint: str  # what may be wrong, '' if nothing is
+
+    @property
+    def markdown(self) -> str:
+        """The text as Markdown; this needs the extra ``markdown``."""
+        return to_markdown(self.main_html, self.base_url)
+
+
+class NoTextError(Exception):
+    """There is no text; *outcome* is a word for the reason, such as ``http-404``."""
+
+    def __init__(self, message: str, outcome: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+def get_text(
+    url: str,
+    *,
+    n: int = 3,
+    strategy: str = KINDS,
+    allow_private: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    **arguments: object,
+) -> PageText:
+    """Load a page and some of its site, and return its text: :func:`fetch_text`, but synchronous.
+
+    It may be called from any thread, and while an event loop is running, as in Jupyter.
+    """
+    if isInIOThread():  # type: ignore[no-untyped-call]
+        raise RuntimeError("get_text would block the reactor: use await fetch_text(url)")
+    loop = _reactor_loop().result()
+    options: Any = {"n": n, "strategy": strategy, "allow_private": allow_private, **arguments}
+    text = asyncio.run_coroutine_threadsafe(fetch_text(url, settings=settings, **options), loop)
+    try:
+        return text.result()
+    finally:
+        text.cancel()
+
+
+async def fetch_text(
+    url: str,
+    *,
+    n: int = 3,
+    strategy: str = KINDS,
+    allow_private: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    **arguments: object,
+) -> PageText:
+    """Load a page and some of its site, and return its text.
+
+    *settings* override the default profile, *arguments* are further ones of the spider. Raises
+    NoTextError if the page gives no text, and ValueError if an argument is wrong.
+    """
+    wanted: dict[str, Any] = {"EXTENSIONS": {"tplspider.progress.Progress": None}}
+    wanted |= {**(settings or {}), "TPLSPIDER_TEXTS": True}
+    wanted["TPLSPIDER_ALLOW_PRIVATE"] = allow_private
+    async with search_many([url], wanted, n=n, strategy=strategy, **arguments) as answers:
+        (answer,) = [each async for each in answers]
+    end, text = answer.summary, answer.template
+    if text is None:
+        why = ": ".join(filter(None, [answer.fault or end.key_outcome, end.hint]))
+        raise NoTextError(f"{end.requested_url}: {why}", end.key_outcome)
+    return PageText(
+        end.key_url,
+        text.title,
+        text.main_text,
+        text.main_html,
+        base_address(text.template_html, end.key_url),
+        text.evidence,
+        text.candidates,
+        end.candidates,
+        end.loads + end.witness_loads,
+        end.hint,
+    )
 
 
 def search_many(
@@ -36,7 +130,7 @@ def search_many(
 ) -> ManySearches:
     """Search from many key pages, and yield the answer to each as its search ends.
 
-    *inputs* are addresses, or mappings with a ``url``; there may be no end to them. *settings*
+    *inputs* are addresses, or mappings with a ``url``; they may be endless. *settings*
     override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
     their own. Raises ValueError if settings or arguments are wrong; a wrong input is answered.
     """
@@ -87,7 +181,8 @@ class _Crawl:
 
     async def answers(self) -> AsyncGenerator[SearchAnswer]:
         """The answers as they come; when this is closed, the crawl is ended."""
-        self._program, self.loop = asyncio.get_running_loop(), await _reactor_loop()
+        self._program = asyncio.get_running_loop()
+        self.loop = await asyncio.wrap_future(_reactor_loop())
         taking = asyncio.ensure_future(self._take_inputs())
         crawl = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run(), self.loop))
         crawl.add_done_callback(lambda _: self._answers.put_nowait(None))
@@ -108,7 +203,7 @@ class _Crawl:
                 _ = each.cancelled() or each.exception()  # seen
 
     async def _take_inputs(self) -> None:
-        """Give the spider lines to search from, as there is use for them."""
+        """Give the spider lines to search from, as it needs them."""
         try:
             number = 0
             async for given in _each(self._inputs):
@@ -173,7 +268,7 @@ def _key_line(number: int, given: Any) -> tuple[KeyLine, dict[str, Any]]:
     return KeyLine(number, str(given.get("url", "")), options, kept or None, fault), own
 
 
-async def _reactor_loop() -> asyncio.AbstractEventLoop:
+def _reactor_loop() -> Future[asyncio.AbstractEventLoop]:
     """The event loop of the reactor; if none is installed, one is started in a thread.
 
     A process has one reactor, which cannot be started twice: in a thread of its own it outlives
@@ -182,7 +277,8 @@ async def _reactor_loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if not reactors.is_reactor_installed():
             started = Event()
-            Thread(target=_run_reactor, args=(started,), name="tplspider reactor").start()
+            _threads.append(Thread(target=_run_reactor, args=(started,), name="tplspider reactor"))
+            _threads[0].start()
             started.wait()
     from twisted.internet import reactor as installed
 
@@ -192,9 +288,11 @@ async def _reactor_loop() -> asyncio.AbstractEventLoop:
             f"the reactor {type(reactor).__name__} is installed: searches need Twisted's asyncio"
             " reactor, running, or none at all"
         )
+    if _threads and not _threads[0].is_alive():
+        raise RuntimeError("forked after a search: start processes with spawn or forkserver")
     found: Future[asyncio.AbstractEventLoop] = Future()
     reactor.callFromThread(lambda: found.set_result(asyncio.get_running_loop()))
-    return await asyncio.wrap_future(found)
+    return found
 
 
 def _run_reactor(started: Event) -> None:

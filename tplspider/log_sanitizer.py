@@ -1,4 +1,4 @@
-"""Control characters from websites are spelled out in the log: they could steer a terminal."""
+"""Escapes control characters from websites in the log: they could control a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-# What steers a terminal, changes the direction of text, or cannot be encoded (a lone surrogate).
+# What controls a terminal, changes the direction of text, or cannot be encoded (a lone surrogate).
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

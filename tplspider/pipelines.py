@@ -1,4 +1,4 @@
-"""Pipelines: what leaves the spider can be written to any feed, and holds together."""
+"""Pipelines: items can be written to any feed, and do not contradict each other."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem
 from tplspider import signals
 from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.search.cliques import POOL
+from tplspider.search.kinds import KINDS
 from tplspider.tracker import count_lost
 from tplspider.web.addresses import identity
 from tplspider.web.page import BAD_INPUT
@@ -39,14 +40,14 @@ class CleanTextPipeline:
 
 
 class ValidationPipeline:
-    """Lets nothing out that contradicts the definition of a complete subdigraph.
+    """Drops what contradicts the definition of a complete subdigraph.
 
     It comes before the pipelines of a project, which may drop or delay items as they like.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        # The pages let out of each search, and their ranks, until its summary comes.
+        # The pages of each search that passed, and their ranks, until its summary comes.
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
         # The explored pages and witnesses of searches that are over, as long.
         self._seen: dict[str, set[str]] = {}
@@ -81,7 +82,7 @@ class ValidationPipeline:
             message = f"{type(item).__name__} of {item.key_url}: {fault}"
             if not isinstance(item, CandidateSearch):
                 raise DropItem(message, log_level="ERROR")
-            logger.error(message)  # a summary comes out whatever happened
+            logger.error(message)  # a summary always passes
         return item
 
 
@@ -97,14 +98,14 @@ def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
 
 
 def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> str:
-    if len(item.candidates) != item.cs_size:
+    if len(item.candidates) != (0 if item.method == KINDS else item.cs_size):
         return f"{len(item.candidates)} candidates, but cs_size {item.cs_size}"
     if item.key_outcome == BAD_INPUT:
         return "" if not item.loads else f"{item.loads} loads without a search"
     if seats is not None and {identity(url) for url in item.candidates} != seats.keys():
         return "its candidates are not those that were given"
-    if (item.similarity is None) != (not item.candidates):
-        return f"similarity={item.similarity} with {len(item.candidates)} candidates"
+    if (item.similarity is None) != (not item.cs_size):
+        return f"similarity={item.similarity} with {item.cs_size} pages"
     return _similarity_fault(item.similarity or 0) or _size_fault(item)
 
 

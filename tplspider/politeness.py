@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LONGEST_WAIT = 30.0  # seconds that a site may ask for
-_MOST_HOSTS = 10_000  # whose wishes are remembered
+_MOST_HOSTS = 10_000  # whose delays are remembered
 _STEP = 0.25  # seconds after which a waiting request checks whether its search is still open
 
 

@@ -1,4 +1,4 @@
-"""Keeps a crawl from private addresses: literal ones, and names by what they are looked up to."""
+"""Keeps a crawl from private addresses: literal ones, and names that resolve to such."""
 # ruff: noqa: N803 - names that Twisted gives to arguments
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NETWORKS = [ip_network(network) for network in _PRIVATE.split()]
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052; how a network without IPv4 reaches IPv4 sites
 _MOST_HOSTS = 10_000  # that are remembered
 _NO_ADDRESS = (DNSLookupError, getattr(scrapy.exceptions, "CannotResolveHostError", DNSLookupError))
-# The middlewares of this process: they share a resolver, which cannot know whose look-up it is.
+# The middlewares of this process: they share a resolver, which does not know the crawl.
 _middlewares: WeakSet[PrivateAddressMiddleware] = WeakSet()
 
 

@@ -87,7 +87,7 @@ class Progress:
             self._call.start(self._interval, now=False)
 
     def link_settled(self, search: SubdigraphSearch) -> None:
-        found = f"{len(search.members)} of {search.size} pages with the same template"
+        found = f"{len(search.found)} of {search.size} pages with the same template"
         self._text = f"{found}, {counted(search.loads, 'load')}"
 
     def spider_closed(self) -> None:
@@ -141,7 +141,7 @@ class Progress:
 
 
 class PageProgress(Progress):
-    """Extension for a spider that goes through files: its lines are for a person, not a log."""
+    """Extension for a spider that goes through files: its lines are printed, not logged."""
 
     unit, done_word = " files", "done"
     _spider: TemplateStripSpider  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""How results go out: the items of one search at a time, and then the journal calls it done."""
+"""How results are written: the items of one search at a time, then the entry in the journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tplspider import signals
 from tplspider.hooks import process_item
 from tplspider.items import OURS, CandidateSearch, PageTemplate, TemplateCandidate, TextRow
 from tplspider.search.answer import NO_EVIDENCE, joined
-from tplspider.search.cliques import MAX_SECONDS
+from tplspider.search.cliques import MAX_SECONDS, POOL
 from tplspider.texts import table_columns, text_row
 from tplspider.tracker import count_lost
 
@@ -82,7 +82,7 @@ class Results:
                 session.summary,
                 hint=joined(session.summary.hint, NO_EVIDENCE if alone else ""),
                 shared=search.shared,
-                method=text.method if text else session.summary.method,
+                method=POOL if text and text.method == POOL else session.summary.method,
             )
             row = text_row(summary, text, spider.table_text) if spider.table_text else {}
             items: list[Any] = [*session.candidates(), *([text] if text else ())]
@@ -93,7 +93,7 @@ class Results:
                     yield item
                 out = await self._wait()
                 await self._conclude(search.key, summary, row, out, fault)
-        except GeneratorExit:  # a middleware takes no more
+        except GeneratorExit:  # a middleware has failed
             spider.journal.cut_back()
             if not spider.journal.is_kept:
                 for item in self._of_line(search.key, summary, row):
@@ -145,7 +145,7 @@ class Results:
         *,
         repeated: bool = False,
     ) -> None:
-        """The items are out: write the report, call the line done, tell who wants to know."""
+        """After the items: write the report, mark the line as done, send the signal."""
         text = next((item for item in out if isinstance(item, PageTemplate)), None)
         given = next((item for item in out if isinstance(item, CandidateSearch)), summary)
         if self._spider.reports and not repeated:
@@ -158,13 +158,13 @@ class Results:
         if self._is_done(key, summary, row, repeated=repeated):
             candidates = [item for item in out if isinstance(item, TemplateCandidate)]
             answer = SearchAnswer(given, candidates, text, repeated, fault)
-            told = {"summary": given, "repeated": repeated, "answer": answer}
-            self._spider.send(signals.line_answered, **told)
+            details = {"summary": given, "repeated": repeated, "answer": answer}
+            self._spider.send(signals.line_answered, **details)
 
     def _is_done(
         self, key: KeyPage, summary: CandidateSearch, row: dict[str, Any], *, repeated: bool
     ) -> bool:
-        """Call a line done; with a JOBDIR, one that has lost an output is left to another start."""
+        """Mark a line as done; with a JOBDIR, not if an output was lost: it is retried then."""
         spider = self._spider
         journal, search_id = spider.journal, summary.search_id
         is_lost = search_id in spider.counts.lost_of
@@ -181,7 +181,7 @@ class Results:
         try:
             journal.commit(key.line, key.mark, outcome, asdict(summary) if is_new else None, row)
         except OSError as error:
-            logger.error("The results cannot be kept: %s", error)  # noqa: TRY400
+            logger.error("The results cannot be stored: %s", error)  # noqa: TRY400
             count_lost(self._crawler, search_id)
             if journal.is_kept:
                 return False
@@ -205,7 +205,7 @@ class Results:
             if not slot or not slot.itemproc_size:
                 break
         # A middleware has dropped them, or a pipeline put others in their place.
-        logger.error("Items of the search %s never came to the feeds", self._search_id)
+        logger.error("Items of the search %s did not reach the feeds", self._search_id)
         count_lost(self._crawler, self._search_id)
         self._expected = 0
         return [item for item in self._out if item]

@@ -70,12 +70,12 @@ class Journal:
             )
 
     def start_feeds(self, feeds: Mapping[str, bool]) -> None:
-        """Cut the files of feeds back to what is done; *feeds* tells which are overwritten."""
+        """Cut the files of feeds back to what is done; *feeds* says which are overwritten."""
         for path, overwrite in feeds.items():
             size = Path(path).stat().st_size if Path(path).exists() else 0
             length = self.lengths.setdefault(path, 0 if overwrite else size)
             if size < length:
-                raise ValueError(f"JOBDIR: {path} is shorter than it was, or gone")
+                raise ValueError(f"JOBDIR: {path} is missing, or shorter than before")
             if size > length:
                 os.truncate(path, length)
         self._db.executemany("INSERT OR REPLACE INTO feeds VALUES (?, ?)", self.lengths.items())
@@ -110,7 +110,7 @@ class Journal:
         summary: Mapping[str, Any] | None = None,
         row: Mapping[str, Any] | None = None,
     ) -> None:
-        """Call a line done, and its search, if a *summary* is given. OSError if feeds failed."""
+        """Mark a line as done, and its search, if a *summary* is given. OSError if feeds failed."""
         for path, file in self.files.items():
             if file.fault:
                 raise OSError(f"{path}: {file.fault}")
@@ -122,8 +122,8 @@ class Journal:
         if line is not None:
             self._db.execute("INSERT OR REPLACE INTO done VALUES (?, ?, ?)", (line, mark, outcome))
         if summary:
-            told = (summary["search_id"], json.dumps(summary), json.dumps(row or {}))
-            self._db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", told)
+            values = (summary["search_id"], json.dumps(summary), json.dumps(row or {}))
+            self._db.execute("INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", values)
         self._db.execute("COMMIT")
 
     def cut_back(self) -> None:

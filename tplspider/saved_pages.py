@@ -1,7 +1,7 @@
 """The pages of a search as they came: kept until it is over, and saved as files of a folder.
 
-A manifest lists the pages of one run. Whenever a run is killed, all files of ours are listed there,
-or have names of their own.
+A manifest lists the pages of one run. It is written first, so it lists all files of ours whenever a
+run is killed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 from dataclasses import dataclass
 from io import SEEK_END
+from itertools import count
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
-_NEW = ".tplspider-{}"  # a file before it has its name
 _PAGE = re.compile(r"(?:key|[1-9][0-9]*)\.html")
 _SEARCH_ID = re.compile(r"[0-9a-f]{16}")
 
@@ -68,10 +68,10 @@ class KeptPages:
                 self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
             start = self._file.seek(0, SEEK_END)
             if self._file.write(body) < len(body):
-                raise OSError("no space left for it")  # noqa: TRY301 - as the system's own
+                raise OSError("the disk is full")  # noqa: TRY301 - as the system's own
         except OSError as error:
             self.fault = error
-            logger.warning("%s cannot be kept: %s", page.url, error)
+            logger.warning("%s cannot be stored: %s", page.url, error)
             return
         self._places[page] = start, len(body), source.encoding
 
@@ -84,7 +84,7 @@ class KeptPages:
         return KeptPage(page.url, link, encoding, self._file.read(size), role)
 
     def close(self) -> None:
-        """Let go of all pages."""
+        """Release all pages."""
         self._places.clear()
         if self._file is not None:
             self._file.close()
@@ -98,23 +98,23 @@ def save_pages(folder: Path, pages: Iterable[KeptPage]) -> None:
         check_folder(folder)
     except ValueError as error:
         raise FileExistsError(str(error)) from None
-    for path in folder.glob(_NEW.format("*")):
-        path.unlink()
-    old = _our_files(folder) - {MANIFEST}
-    rows: list[dict[str, str]] = []
-    for page in pages:
-        name = f"{sum('link' in row for row in rows) + 1}.html" if page.link else "key.html"
-        link = {"link": page.link} if page.link else {}
-        rows.append(
-            {"role": page.role, "url": page.url, **link, "encoding": page.encoding, "file": name}
-        )
-        (folder / _NEW.format(name)).write_bytes(page.body)
-    (folder / _NEW.format(MANIFEST)).write_text(json.dumps(rows, indent=2) + "\n", "ascii")
-    # From here on nothing is written: a full disk has left the last run as it was.
-    for name in old:
+    for name in _our_files(folder) - {MANIFEST}:
         (folder / name).unlink()
-    for name in (MANIFEST, *(row["file"] for row in rows)):
-        (folder / _NEW.format(name)).replace(folder / name)
+    number = count(1)
+    files = {f"{next(number)}.html" if page.link else "key.html": page for page in pages}
+    rows = [
+        {
+            "role": page.role,
+            "url": page.url,
+            **({"link": page.link} if page.link else {}),
+            "encoding": page.encoding,
+            "file": name,
+        }
+        for name, page in files.items()
+    ]
+    (folder / MANIFEST).write_text(json.dumps(rows, indent=2) + "\n", "ascii")
+    for name, page in files.items():
+        (folder / name).write_bytes(page.body)
 
 
 def check_folder(folder: Path, *, many: bool = False) -> None:
@@ -139,18 +139,17 @@ def check_folder(folder: Path, *, many: bool = False) -> None:
 
 
 def _our_files(folder: Path) -> set[str]:
-    """The manifest, the pages that it lists, and what a run that was killed has left."""
+    """The manifest, and the pages that it lists."""
     listed = _pages_in(folder / MANIFEST)
-    ours = {path.name for path in folder.glob(_NEW.format("*"))}
-    ours |= set() if listed is None else {MANIFEST, *listed}
+    ours = set() if listed is None else {MANIFEST, *listed}
     return {name for name in ours if (folder / name).is_file() and not (folder / name).is_symlink()}
 
 
 def _pages_in(path: Path) -> set[str] | None:
     """The files that a manifest lists; None if it is not one of ours."""
     try:
-        text = path.read_bytes() if path.is_file() else b""
-        names = {row["file"] for row in json.loads(text) if row["role"]}
+        # A run that was killed as it opened the file has left it empty.
+        names = {row["file"] for row in json.loads(path.read_bytes() or b"[]") if row["role"]}
         return names if all(map(_PAGE.fullmatch, names)) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -1,7 +1,7 @@
 """Lists of key pages in parts for several machines, and what was found for each part in one file.
 
-All lines of a host are in one shard, so that no two machines ask it at a time. What is known of the
-lines is in a temporary file, so that memory does not grow with the list.
+All lines of a host are in one shard, so no two machines request it at the same time. What is known
+of the lines is in a temporary file, so that memory does not grow with the list.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import sqlite3
 import sys
 from collections import Counter
+from contextlib import closing
 from hashlib import blake2b
 from heapq import heapify, heapreplace
 from itertools import groupby
@@ -50,27 +51,26 @@ def split(
     The order of the list does not matter. ValueError if the list cannot be split, OSError if the
     shards cannot be written.
     """
-    database = sqlite3.connect("")  # a temporary file
-    database.executescript(_TABLES)
-    database.executemany("INSERT INTO lines VALUES (?, ?, ?)", _placed(lines, scope))
-    (total,) = database.execute("SELECT count(*) FROM lines").fetchone()
-    (sites,) = database.execute("SELECT count(DISTINCT site) FROM lines").fetchone()
-    if not total:
-        raise ValueError("no address in it")
-    shards = [[0, number, 0] for number in range(min(count or -(-total // pages), sites))]
-    database.executemany("INSERT INTO sites VALUES (?, ?)", _balanced(database, shards))
-    is_gz = lines.path is not None and lines.path.suffix.lower() == ".gz"
-    ending = lines.format + (".gz" if is_gz else "")
-    folder.mkdir(parents=True, exist_ok=True)
-    by_shard = database.execute(
-        "SELECT shard, text FROM lines JOIN sites USING (site) ORDER BY shard, site = '', place"
-    )
-    for number, rows in groupby(by_shard, key=itemgetter(0)):
-        path = folder / f"shard-{number}.{ending}"
-        with gzip.GzipFile(path, "wb", mtime=0) if is_gz else path.open("wb") as file:
-            file.writelines([_line(lines.header)] if lines.header else [])
-            file.writelines(text for _, text in rows)
-    database.close()
+    with closing(sqlite3.connect("")) as database:  # a temporary file
+        database.executescript(_TABLES)
+        database.executemany("INSERT INTO lines VALUES (?, ?, ?)", _placed(lines, scope))
+        (total,) = database.execute("SELECT count(*) FROM lines").fetchone()
+        (sites,) = database.execute("SELECT count(DISTINCT site) FROM lines").fetchone()
+        if not total:
+            raise ValueError("it has no addresses")
+        shards = [[0, number, 0] for number in range(min(count or -(-total // pages), sites))]
+        database.executemany("INSERT INTO sites VALUES (?, ?)", _balanced(database, shards))
+        is_gz = lines.path is not None and lines.path.suffix.lower() == ".gz"
+        ending = lines.format + (".gz" if is_gz else "")
+        folder.mkdir(parents=True, exist_ok=True)
+        by_shard = database.execute(
+            "SELECT shard, text FROM lines JOIN sites USING (site) ORDER BY shard, site = '', place"
+        )
+        for number, rows in groupby(by_shard, key=itemgetter(0)):
+            path = folder / f"shard-{number}.{ending}"
+            with gzip.GzipFile(path, "wb", mtime=0) if is_gz else path.open("wb") as file:
+                file.writelines([_line(lines.header)] if lines.header else [])
+                file.writelines(text for _, text in rows)
     manifest = {
         "column": lines.column,
         "scope": scope,
@@ -107,7 +107,7 @@ def site_of(line: KeyLine, defaults: SearchOptions) -> str:
     except ValueError:
         return ""  # the crawl answers it
     if key.options.scope != defaults.scope == "host":
-        raise ValueError(f"line {line.number} has a scope of its own: give the scope for all")
+        raise ValueError(f"line {line.number} has its own scope: use --scope for all")
     site = key.host.strip(".").removeprefix("www.")
     return (registered_domain(site) if defaults.scope == "domain" else "") or site
 
@@ -190,7 +190,7 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, Any] | None, str]]:
         read.clear()
         for cells in reader:
             if not read[-1].endswith(("\n", "\r")):
-                raise ValueError("its last line has no end")
+                raise ValueError("its last line is incomplete")
             yield dict(zip(names, cells, strict=True)), "".join(read)
             read.clear()
 

@@ -1,9 +1,11 @@
-"""Archived pages as a storage of Scrapy's HTTP cache (HTTPCACHE_STORAGE)."""
-# ruff: noqa: ARG002 - Scrapy passes the spider
+"""Storages of Scrapy's HTTP cache: archived pages; pages that the searches of a list share."""
+# ruff: noqa: ARG002 - Scrapy passes the settings and the spider
 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse, Response
@@ -64,10 +66,6 @@ class WarcStorage:
             return None
         return response_of(found, request.url)
 
-    def is_absent(self, url: str) -> bool:
-        """Whether nothing is archived of an address: in a search, it costs no load."""
-        return self.source.is_absent(url)
-
     def store_response(self, spider: Spider, request: Request, response: Response) -> None:
         """Nothing is stored."""
 
@@ -79,3 +77,54 @@ def response_of(page: WebPage, url: str) -> Response:
     if page.is_html:
         return HtmlResponse(url, encoding=page.encoding, **given)
     return Response(url, **given)
+
+
+MOST_BYTES = 8 * 1024 * 1024  # what the searches of the moment share
+OLDEST = 600.0  # seconds
+_STATUSES = frozenset({200, 301, 302, 303, 307, 308})  # a stored 503 would answer its own retry
+
+
+class MemoryCacheStorage:
+    """Keeps the latest MOST_BYTES of responses, for requests with the same URL and cookies.
+
+    It is for DummyPolicy, and for the searches of a list.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self._kept: OrderedDict[tuple[str, bytes], tuple[Response, float, int]] = OrderedDict()
+        self._bytes = 0
+
+    def open_spider(self, spider: Spider) -> None:
+        self._kept.clear()
+
+    close_spider = open_spider
+
+    def retrieve_response(self, spider: Spider, request: Request) -> Response | None:
+        response, stored, _ = self._kept.get(_key(request), (None, 0.0, 0))
+        is_fresh = response and monotonic() - stored <= OLDEST and _may_share(request, response)
+        return response.copy() if response and is_fresh else None
+
+    def store_response(self, spider: Spider, request: Request, response: Response) -> None:
+        size = len(response.body) + len(response.headers.to_string() or b"") + 2048
+        if not _may_share(request, response) or size > MOST_BYTES // 4:
+            return
+        self._bytes += size - self._kept.pop(_key(request), (None, 0.0, 0))[2]
+        # A copy: other middlewares change the headers. Without the request, which has the callback.
+        self._kept[_key(request)] = (response.replace(request=None), monotonic(), size)
+        while self._bytes > MOST_BYTES:
+            self._bytes -= self._kept.popitem(last=False)[1][2]
+
+
+def _key(request: Request) -> tuple[str, bytes]:
+    return request.url.partition("#")[0], request.headers.get("Cookie") or b""
+
+
+def _may_share(request: Request, response: Response) -> bool:
+    vary = b",".join(response.headers.getlist("Vary")).lower()
+    return (
+        request.method == "GET"
+        and response.status in _STATUSES
+        and "Authorization" not in request.headers
+        and "Set-Cookie" not in response.headers
+        and not any(word in vary for word in (b"*", b"referer", b"cookie"))
+    )

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tplspider.extraction import Extraction, ExtractionError, with_evidence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tplspider.arguments import Config
     from tplspider.feeds import Outputs
     from tplspider.items import CandidateSearch, PageTemplate
-    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.pools.pool import PooledPage
     from tplspider.pools.store import PoolFolder
     from tplspider.saved_pages import KeptPage
     from tplspider.search.witness import WantedPage
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-READ_FOR_POOL = 1000  # stored pages of a site: more are not looked at, however alike they are
 HURRIED_SECONDS = 5  # for a text when the crawl ends early
 
 
@@ -49,7 +47,7 @@ class PageTexts:
     ) -> None:
         self.wanted = wanted
         self.keeps_pages = wanted or outputs.save_html is not None
-        self.pools: PoolFolder | None = None  # saved pools to compare with, in place of a search
+        self.pools: PoolFolder | None = None  # saved pools, used in place of a search
         self._crawler = crawler
         self._folder = outputs.save_html
         self._many = many
@@ -97,7 +95,7 @@ class PageTexts:
         return found, ""
 
     async def by_pool(self, search: OpenSearch, page: WebPage) -> None:
-        """Compare a key page with the saved pool of its site: if that tells, there is no search."""
+        """Compare a key page with the saved pool of its site; no search follows a text."""
         if not self.pools:
             return
         from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
@@ -106,7 +104,7 @@ class PageTexts:
         pool = await asyncio.to_thread(self.pools.load, site)
         why = f"There is no pool of {site} in {self.pools.directory}"
         if pool:
-            why = f"The pool of its site tells nothing about {page.url}"
+            why = f"No page of the pool has anything in common with {page.url}"
             try:
                 found = await self._with_pool(page.url, page.text, pool, search.seconds_left())
             except ExtractionError as error:
@@ -127,16 +125,16 @@ class PageTexts:
         is_thin = summary and not summary.complete and summary.not_archived
         if not storage or not is_thin or not kept or kept[0].role != KEY:
             return None
-        from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
+        from tplspider.pools.pool import draw, page_site  # imported lazily: few crawls need it
 
         key = kept[0]
-        pool = stored_pool(storage.source.pages(page_site(key.url)))
+        pool = draw(map(pooled, storage.source.pages(page_site(key.url))))
         return await self._with_pool(key.url, key.html, pool.pages)
 
     async def _with_pool(
         self, url: str, html: str, pool: Sequence[PooledPage], seconds: float | None = None
     ) -> PageTemplate | None:
-        """The text of a page by pages of its site; None if they tell nothing about it."""
+        """The text of a page by pages of its site; None if they have nothing in common with it."""
         from tplspider.pools.pool import companions  # imported lazily: few crawls need it
         from tplspider.pools.site_templates import COMPANIONS
         from tplspider.template.extract import PageSource
@@ -197,27 +195,22 @@ class PageTexts:
         return found and with_evidence(found)
 
 
-def stored_pool(pages: Iterable[StoredPage]) -> Pool:
-    """The pool of a site whose stored pages come by their sample keys."""
-    from tplspider.pools.pool import Pool, PooledPage  # imported lazily: few need it
+def pooled(stored: StoredPage) -> PooledPage | None:
+    """A page of an archive for a pool; None for what is no page, or redirects."""
+    from tplspider.pools.pool import PooledPage  # imported lazily: few need it
 
-    pool = Pool()
-    for page in islice(pages, READ_FOR_POOL):
-        found = page.read()
-        with suppress(ValueError):  # it redirects to nowhere
-            if isinstance(found, NoPage) or page_fault(found) or redirect_target(found):
-                continue
-            pooled = PooledPage.of(found.url, found.text)
-            if not pool.takes(pooled.place):
-                break
-            pool.add(pooled)
-    return pool
+    found = stored.read()
+    with suppress(ValueError):  # it redirects to nowhere
+        if not (isinstance(found, NoPage) or page_fault(found) or redirect_target(found)):
+            return PooledPage.of(found.url, found.text)
+    return None
 
 
 def table_columns(own: Iterable[str], text: str) -> list[str]:
     """The columns of a table of texts: the user's, then ours, none of them twice."""
     columns = list(own)
-    for name in ("final_url", "outcome", "hint", "title", text, "evidence", "loads", "candidates"):
+    names = f"final_url outcome hint title {text} evidence evidence_pages loads candidates"
+    for name in names.split():
         while name in columns:
             name = f"found_{name}"  # noqa: PLW2901 - until it is free
         columns.append(name)
@@ -236,6 +229,7 @@ def text_row(summary: CandidateSearch, text: PageTemplate | None, name: str) -> 
         "title": text.title if text else summary.key_title,
         name: getattr(text, name) if text else "",
         "evidence": text.evidence if text else 0,
+        "evidence_pages": text.candidates if text else [],
         "loads": summary.loads + summary.witness_loads,
         "candidates": summary.candidates,
     }

@@ -113,7 +113,7 @@ class CliqueTracker:
     def search_opened(self, session: SearchSession) -> None:
         if session.url != session.requested_url:
             level = logging.DEBUG if self.spider.is_list else logging.INFO
-            logger.log(level, "The key page %s is taken for %s", session.requested_url, session.url)
+            logger.log(level, "Key page %s is requested as %s", session.requested_url, session.url)
         if limit := session.options.max_seconds:
             loop = asyncio.get_running_loop()
             late = partial(self._out_of_time, session.search_id)
@@ -154,14 +154,14 @@ class CliqueTracker:
     async def _give_all(self, reason: str) -> None:
         """End every open search before the spider closes.
 
-        Where the crawl can go on another time, searches that are not over are left to that.
+        If the crawl can be resumed, unfinished searches are left to the next run.
         """
         self._is_closing = True
         open_searches = list(self.spider.searches.values())
         self.spider.texts.hurry()
         for search in open_searches:
             if search.session.phase != "over" and self.spider.can_go_on:
-                self.spider.settle(search)  # for another start
+                self.spider.settle(search)  # the next run makes it
             else:
                 self._end_early(search, reason)
         for search in open_searches:
@@ -173,7 +173,7 @@ class CliqueTracker:
         task.add_done_callback(self._tasks.discard)
 
     def spider_error(self, response: Response) -> None:
-        """If a middleware has failed on an item, nobody takes the others of that search."""
+        """If a middleware has failed on an item, the other items of that search are lost."""
         request = response.request
         search_id = request.cb_kwargs.get("search_id", "") if request else ""
         search = self.spider.searches.get(search_id)
@@ -185,7 +185,7 @@ class CliqueTracker:
         count_lost(self.crawler, search.session.search_id)
         self._start(giving.aclose())
 
-    # Searches that nothing goes on with.
+    # Searches that are stuck.
 
     def spider_idle(self) -> None:
         self._go_on_with_all()
@@ -204,7 +204,7 @@ class CliqueTracker:
         for search in list(self.spider.searches.values()):
             session = search.session
             if giving := search.giving:
-                search.giving = None  # a middleware takes its items no more
+                search.giving = None  # a middleware has failed on its items
                 self._lose(search, giving)
                 continue
             for rank in session.awaited:
@@ -214,7 +214,7 @@ class CliqueTracker:
             try:
                 requests = list(self.spider.next_requests(search))
             except Exception:
-                logger.exception("The search from %s cannot go on", session.key_url)
+                logger.exception("The search from %s failed", session.key_url)
                 requests = []
             for request in requests:
                 self.crawler.engine.crawl(request)
@@ -272,7 +272,7 @@ class CliqueTracker:
             logger.log(warning, "Hint: %s", summary.hint)
 
     def _tell(self, session: SearchSession, line: Callable[[], str]) -> None:
-        """Log a line; where there are many searches, only for those who want to know all."""
+        """Log a line: as INFO for a single search, as DEBUG for a list."""
         if not self.spider.is_list:
             logger.info("%s", line())
         elif logger.isEnabledFor(logging.DEBUG):
@@ -282,6 +282,6 @@ class CliqueTracker:
         """A figure of the search, or a sum over all."""
         stats = self.crawler.stats
         if self.spider.is_list:
-            stats.inc_value(f"tplspider/{name}", value)  # type: ignore[arg-type]  # a float will do
+            stats.inc_value(f"tplspider/{name}", value)  # type: ignore[arg-type]  # a float is fine
         else:
             stats.set_value(f"tplspider/{name}", value)

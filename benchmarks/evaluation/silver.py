@@ -1,8 +1,22 @@
-"""Which lines of a page are its own, and how much of them a text holds, told by the whole site.
+"""Which lines of a page are its own, and how much of them a text holds: the whole site decides.
 
-There are no manual labels, so these are silver at best: what many pages of a site have is
-boilerplate, what few have is the page's own, and what lies between is not counted. Lines are found
-by rules of their own, not by those of the extractor, which is to be judged.
+There are no manual labels, so these are silver at best. Lines are found by rules of their own, not
+by those of the extractor, which is measured. Each line of a key page is looked up on up to 60 other
+pages of its site:
+
+- It is boilerplate if half of them have it. For a link with the same target, a quarter is enough,
+  or half of those in the page's folder.
+- It is the page's own if at most two, or a tenth, have it. A link must not be on three pages, nor
+  on half of them with other digits.
+- Other lines do not count. Nor do those that the key page has more often than the others.
+
+``--silver DIR`` has a folder for each site, and a table ``sites.tsv`` with tabs. Its columns are
+``site`` and ``key_pages``, paths separated by commas (``news/`` is its ``index.html``). Optional:
+``silver``, yes or no for each key page (no leaves it out of the means); ``absolute_host``, how the
+site links to itself, or ``-``; ``base_path``, where its root is on that host.
+
+The baseline ``counted-lines`` is left out, because the labels count lines as well. jusText gets
+English stop words for pages that declare no language.
 """
 
 from __future__ import annotations

@@ -1,36 +1,20 @@
 """Scrapy components that the tests put into real crawls."""
 
-from __future__ import annotations
-
 import asyncio
-import os
-import signal
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request
+from scrapy.http import Response
 from scrapy.resolver import CachingThreadedResolver
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from twisted.internet import defer
+from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
-from tplspider import signals as our_signals
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
-from tplspider.search.session import SearchLimits, read_web_page
-from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
-    from typing import Self
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.internet.defer import Deferred
-
-    from tplspider.keylist import KeyPage
-    from tplspider.search.cliques import SubdigraphSearch
-    from tplspider.web.addresses import Site
-    from tplspider.web.html import Link
-    from tplspider.web.page import NoPage, Page, WebPage
+from tplspider.search.cliques import SubdigraphSearch
+from tplspider.web.html import Link
 
 
 class LoopbackResolver(CachingThreadedResolver):
@@ -49,42 +33,9 @@ class DroppingMiddleware(BaseSpiderMiddleware):
         return None if "vanish" in request.url else request
 
 
-class StumblingSpider(TemplateCandidatesSpider):
-    """Fails on pages with ``stumble`` in their address, as if they had brought out a defect."""
-
-    def open(self, key: KeyPage) -> list[Request]:
-        requests = super().open(key)
-        self.searches[key.search_id].session.reader = self.read
-        return requests
-
-    @staticmethod
-    def read(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoPage:
-        if "stumble" in page.url:
-            raise RuntimeError("stumbled")
-        return read_web_page(page, site, limits)
-
-
 def last_link_first(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     """A strategy of a user's own."""
     yield from reversed(links)
-
-
-class Interrupted:
-    """Sends the signal that a person would, at a moment that INTERRUPTED_AT names."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        moment = crawler.settings["INTERRUPTED_AT"]
-        if moment == "settings":
-            self.interrupt()
-        else:
-            crawler.signals.connect(self.interrupt, signal=getattr(signals, moment))
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Interrupted:
-        return cls(crawler)
-
-    def interrupt(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
 
 
 class FailingPipeline:
@@ -112,20 +63,6 @@ class WrongSizePipeline:
         return item
 
 
-class StopsAtFirstEnd:
-    """Interrupts the crawl when the first search is over."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        crawler.signals.connect(self.interrupt, signal=our_signals.search_settled)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def interrupt(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-
-
 class SlowTemplates:
     """A pipeline that keeps templates for a while: what comes after them is out before."""
 
@@ -133,15 +70,3 @@ class SlowTemplates:
         if isinstance(item, PageTemplate):
             await asyncio.sleep(0.3)
         return item
-
-
-class TakesOneItem:
-    """A spider middleware that passes one item on."""
-
-    async def process_spider_output(
-        self, response: Response, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        async for each in result:
-            yield each
-            if not isinstance(each, Request):
-                return

@@ -1,26 +1,29 @@
 """Real crawls: a server on loopback, ``scrapy`` in a process of its own, feeds on disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
+import resource
 import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scrapy.settings import default_settings
 
 from tests.support.ready_scrapy import scrapy_command
-from tests.support.resolvers import DNS_RESOLVER
 from tplspider.demo.server import Handler, SiteServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"
 
+# The setting for a resolver. Scrapy 2.19 renamed it.
+DNS_RESOLVER = next(
+    name for name in ("TWISTED_DNS_RESOLVER", "DNS_RESOLVER") if hasattr(default_settings, name)
+)
 # In every crawl of the tests: no waiting, and no name leaves the machine.
 SETTINGS = {
     "DOWNLOAD_DELAY": "0",
@@ -86,12 +89,35 @@ class Crawl:
         return self.log.rpartition("Spider closed (")[2].partition(")")[0]
 
 
+CRAWL = ("crawl", "template_candidates")
+
+
+def options(settings: dict[str, str] | None) -> list[str]:
+    """The settings of the tests, and others, for the command line."""
+    return [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
+
+
+def start_scrapy(
+    *arguments: str, settings: dict[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Start ``scrapy`` in a process that signals can be sent to; its log is a pipe."""
+    command = [sys.executable, "-m", "scrapy", *arguments, *options(settings)]
+    return subprocess.Popen(command, cwd=PROJECT, text=True, **{"stderr": subprocess.PIPE, **more})
+
+
+def wait_for_log(process: subprocess.Popen[str], words: str) -> None:
+    """Read the log until there is a line with these words, or to its end."""
+    assert process.stderr
+    for line in process.stderr:
+        if words in line:
+            break
+
+
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
-    options = [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
     env = {**os.environ, "PYTHONWARNINGS": "default"}
     done = subprocess.run(
-        [*scrapy_command(env), *arguments, *options],
+        [*scrapy_command(env), *arguments, *options(settings)],
         cwd=PROJECT,
         env=env,
         capture_output=True,
@@ -101,3 +127,35 @@ def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = 
         check=False,
     )
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
+
+
+def crawl_list(
+    folder: Path, urls: Path | str, *more: str, settings: dict[str, str] | None = None
+) -> Crawl:
+    """Crawl a list; the feeds are out.jl and summary.jl."""
+    outputs = (f"-asummary={folder / 'summary.jl'}", f"-O{folder / 'out.jl'}")
+    given = (*CRAWL, f"-aurls={urls}", *outputs, *more)
+    return run_scrapy(*given, folder=folder, settings=settings)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a feed of JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def files_of_at_most(size: int) -> Callable[[], None]:
+    """For ``preexec_fn``: in that process no file gets larger than so many bytes.
+
+    It writes no bytecode: Python would leave files that are cut off, which other tests then load.
+    """
+
+    def limit() -> None:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+# The fixtures "crawl" and "serve" of conftest.py.
+RunCrawl = Callable[..., Crawl]
+Serve = Callable[..., FixtureServer]

@@ -1,30 +1,24 @@
-"""Sites with a template, and a project of somebody else's that crawls them."""
-
-from __future__ import annotations
+"""Sites with a template, and a third-party project that crawls them."""
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
 from tests.support.odd_extractors import workers_of
 from tests.support.other_project import NAME, Project
+from tplspider.demo.server import Handler
 
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-    from tplspider.demo.server import Handler
-
-    Routes = dict[str, Callable[[Handler], object]]
+Routes = dict[str, Callable[[Handler], object]]
 
 ADDON = 'ADDONS = {"tplspider.addon.Addon": 500}\n'
 FIELDS = '{"text": "main_text", "evidence": "evidence"}'
@@ -95,7 +89,7 @@ class FieldProject(Project):
         """Run a spider until it ends; its items are in out.jl."""
         return self.run("crawl", name, "-Oout.jl", *options, settings=_texts(settings))
 
-    def start(self, name: str = "plain", *options: str, **settings: object) -> RunningCrawl:
+    def start(self, name: str = "plain", *options: str, **settings: object) -> "RunningCrawl":
         """Start a spider."""
         arguments = [f"-s{key}={value}" for key, value in _texts(settings).items()]
         with (self.folder / "log.txt").open("wb") as log:

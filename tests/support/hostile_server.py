@@ -1,20 +1,14 @@
 """A web server on loopback that can send anything, broken HTTP included."""
 
-from __future__ import annotations
-
 import socket
 import struct
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from concurrent.futures import Future
-    from types import TracebackType
-    from typing import Self
+from types import TracebackType
+from typing import Self
 
 MAX_CONNECTIONS = 32
 MAX_REQUEST = 1_000_000
@@ -30,14 +24,14 @@ class Trap:
 
     path: str
     end: str
-    answer: Callable[[Exchange], None]
+    answer: Callable[["Exchange"], None]
     href: str = ""
 
 
 class Exchange:
     """One request, and the means to answer it well or badly."""
 
-    def __init__(self, server: HostileServer, connection: socket.socket, head: bytes) -> None:
+    def __init__(self, server: "HostileServer", connection: socket.socket, head: bytes) -> None:
         self.server = server
         self.connection = connection
         request, *lines = head.decode("latin-1").split("\r\n")

@@ -6,19 +6,14 @@ and another site. The menu is above or below the text. In one site of twelve no 
 that there is nothing to find.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 from tplspider import NoPage, WebPage
 from tplspider.web.page import ROBOTS
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _WORDS = (
     "amber basin cedar delta ember fjord grove harbor island juniper kettle lantern meadow north"

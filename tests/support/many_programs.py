@@ -3,22 +3,18 @@
 With a reactor, or without one; what a program prints is JSON. It may use all that is here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.support.crawls import PROJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
 
 # What hangs keeps nothing else of its host waiting, and ends by itself.
 SETTINGS = {

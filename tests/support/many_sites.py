@@ -7,8 +7,6 @@ first pages of ``swap-0.test`` and ``swap-1.test`` (2 and 3 ...) to the other of
 ``drops-N.test`` answers once on each connection, without telling.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
@@ -16,12 +14,9 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Self
 
 from tests.support.made_up_sites import answer, key_pages
-
-if TYPE_CHECKING:
-    from typing import Self
 
 PROJECT = Path(__file__).parent.parent.parent
 LATE = 5.0  # seconds

@@ -1,25 +1,20 @@
 """Extractors that do as the key page says: everything that can go wrong in a worker, at will."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tplspider
 from tplspider.items import PageTemplate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tplspider.template.extract import PageSource
+from tplspider.template.extract import PageSource
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +107,6 @@ def _whatever_the_page_says(order: str, key: PageSource, pages: Sequence[PageSou
 dies = partial(_whatever_the_page_says, "kill")
 grows = partial(_whatever_the_page_says, "leap")
 sleeps = partial(_whatever_the_page_says, "sleep 600")
-stumbles = partial(_whatever_the_page_says, "raise")
 
 
 def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:

@@ -1,20 +1,15 @@
 """Projects of other people: made by ``scrapy startproject``, with this package installed or not."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.crawls import PROJECT, SETTINGS, Crawl
 from tests.support.scrapyd_server import clone_of_the_project
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 NAME = "other"
 
@@ -90,12 +85,7 @@ class Project:
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": self.path,
-                "COLUMNS": "100",
-                **variables,
-            },
+            env={**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables},
             capture_output=True,
             text=True,
             encoding="utf-8",

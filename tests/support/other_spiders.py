@@ -1,17 +1,12 @@
 """Spiders of another kind, for projects of other people. They know nothing of this package."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 from scrapy import Request, Spider
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
+from scrapy.http import Response
+from twisted.python.failure import Failure
 
 
 class Other(Spider):

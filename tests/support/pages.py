@@ -1,15 +1,10 @@
 """Pages for property tests: trees with links in all places."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hypothesis import strategies as st
 
-from tplspider.web.html import parse_html
-
-if TYPE_CHECKING:
-    from tplspider.web.html import Element
+from tplspider.web.html import Element, parse_html
 
 TAGS = st.sampled_from(["div", "ul", "li", "p", "nav", "td", "section", "span", "b"])
 HREFS = st.sampled_from(

@@ -1,7 +1,5 @@
 """A website in memory, and a search over it whose answers come back in any order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -20,6 +18,7 @@ from tplspider import (
     read_page,
 )
 from tplspider.search.answer import summary
+from tplspider.search.kinds import KindSearch
 from tplspider.search.session import STRATEGIES, Strategy
 from tplspider.web.page import NoPage, redirect_to
 
@@ -103,7 +102,8 @@ def run(
 
     hops: dict[int, int] = {}
     pages = [loaded.url.removeprefix(ROOT)]
-    search = SubdigraphSearch(
+    search_class = KindSearch if strategy == "kinds" else SubdigraphSearch
+    search = search_class(
         read_page(root, loaded.url, host),
         get_links(root, loaded.url, host),
         strategy=STRATEGIES[strategy] if isinstance(strategy, str) else strategy,

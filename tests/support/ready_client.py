@@ -3,8 +3,6 @@
 ``python -I -S ready_client.py SOCKET ARGUMENTS...``. It imports next to nothing.
 """
 
-from __future__ import annotations
-
 import array
 import json
 import os

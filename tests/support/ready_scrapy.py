@@ -5,8 +5,6 @@ waits for orders, and each order is a fork with its own arguments, variables, fo
 Nothing of the project is imported before: that is done anew by each, as Scrapy does it.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import importlib
@@ -22,12 +20,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PROJECT = Path(__file__).parent.parent.parent
 CLIENT = Path(__file__).with_name("ready_client.py")

@@ -3,8 +3,6 @@
 ``python -m tests.support.reference_tables`` writes them; test_docs.py fails where they differ.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any
@@ -39,7 +37,8 @@ def outcomes() -> str:
     """A row for each reason why a key page cannot be used."""
     names = sorted({*REASONS, *STATUSES} - {*OF_LINKS})
     rows = "".join(f"| `{x}` | {reason_words(x)} | {key_page_advice(x)} |\n" for x in names)
-    return rows.replace(" of the site as the key page", "")  # the header says it
+    # The text above says it.
+    return rows.replace(" of the site as the key page", "").replace(", or choose another page", "")
 
 
 TABLES = {

@@ -1,7 +1,5 @@
 """What the project's own files say that is to be installed."""
 
-from __future__ import annotations
-
 import tomllib
 
 from packaging.requirements import Requirement

@@ -1,7 +1,5 @@
 """A real scrapyd on loopback, configured as docs/deploy.md says, and the project deployed to it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -13,15 +11,13 @@ import time
 import urllib.error
 import urllib.request
 from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.support.crawls import PROJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEY = "/docs/guide/four.html"
 GUIDE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")

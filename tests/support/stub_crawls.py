@@ -1,28 +1,23 @@
 """Crawls of a spider that asks for given addresses, as if they were links of searches."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import Response
 
-from tests.support.crawls import PROJECT
-from tests.support.resolvers import DNS_RESOLVER, MadeUpInternet
+from tests.support.crawls import DNS_RESOLVER, PROJECT
+from tests.support.internet import MadeUpInternet
 from tplspider.failures import reason_of
 from tplspider.private_addresses import CheckedResolver
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from scrapy.http import Response
 
 SETTINGS = {
     "DOWNLOADER_MIDDLEWARES": {

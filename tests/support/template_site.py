@@ -1,19 +1,17 @@
-"""Small websites with a template, whose key page is ``/`` and whose menu leads to a, b and c."""
+"""Small websites with a template: key page ``/``, menu to a, b and c; folders of saved pages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Any
+from tplspider.demo.server import Handler
+from tplspider.sources.saved_folder import SavedFile, SavedFolder
+from tplspider.web.page import WebPage
 
-    from tplspider.demo.server import Handler
-
-    Routes = dict[str, Callable[[Handler], object]]
+Routes = dict[str, Callable[[Handler], object]]
 
 CONTENT = {
     "": "Only the key page tells this. It does so at some length, as pages do.",
@@ -54,3 +52,37 @@ def elements(file: Path, encoding: str, xpaths: list[str]) -> list[Any]:
     found: list[Any] = [tree.xpath(xpath) for xpath in xpaths]
     assert all(len(one) == 1 for one in found), xpaths
     return [element for (element,) in found]
+
+
+NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def own_text(number: int) -> str:
+    """What page *number* has of its own."""
+    word = NUMBERS[number % len(NUMBERS)]
+    return f"Page {number} is about {word}, its {word} friends, and number {number * 7919}."
+
+
+def save(path: Path, number: int = 1, **kwargs: str) -> Path:
+    """Save page *number* of a site."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(page(own_text(number), **kwargs))
+    return path
+
+
+def save_site(folder: Path, count: int = 6) -> Path:
+    """Save the pages of a site."""
+    for number in range(count):
+        save(folder / f"page-{number}.html", number)
+    return folder
+
+
+def saved_files(folder: Path, base_url: str = "") -> dict[str, SavedFile]:
+    """The files of a folder, by their paths and in their order."""
+    return {os.fsdecode(each.path): each for each in SavedFolder(folder, base_url).pages()}
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """The text of each page of a folder."""
+    pages = {path: each.read() for path, each in saved_files(folder).items()}
+    return {path: page.text for path, page in pages.items() if isinstance(page, WebPage)}

@@ -1,6 +1,4 @@
-"""``scrapy ui`` in a process of its own, and requests to it as anybody may send them."""
-
-from __future__ import annotations
+"""``scrapy ui`` in a process of its own, and requests to it as any program may send them."""
 
 import http.client
 import json
@@ -11,19 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from tests.support.crawls import PROJECT, SETTINGS
-from tplspider.demo.server import SiteServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
-    from tplspider.demo.server import Handler
+from tplspider.demo.server import Handler, SiteServer
 
 
 @dataclass

@@ -48,12 +48,12 @@ class Command(BaseRunSpiderCommand):
         super().add_options(parser)
         add = parser.add_argument_group(title="Archive").add_argument
         add("-i", dest="keys", metavar="FILE", help="a list of key pages (- for standard input)")
-        add("--every", metavar="K", help="in place of a list, K pages of each host")
+        add("--every", metavar="K", help="in place of a list: K pages of each host")
         add("--summary", metavar="FILE", help="a file for the summaries")
-        add("--texts", metavar="FILE", help="a file for the texts, which are made for it")
-        add("--report", metavar="DIR", help="reports to look at; of one key page, a file")
-        add("--index", metavar="FILE", help="the index; it is beside the first file")
-        add("-n", metavar="N", help="how many pages to find (3)")
+        add("--texts", metavar="FILE", help="a file for the texts")
+        add("--report", metavar="DIR", help="a folder for reports; for one key page, a file")
+        add("--index", metavar="FILE", help="where the index is (default: beside the first file)")
+        add("-n", metavar="N", help="how many pages to find (default 3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import apply_profile, keep_apart
@@ -83,17 +83,17 @@ class Command(BaseRunSpiderCommand):
             refuse("archive", str(error), settings)
         if every:
             arguments["_keys"] = _of_each_host(archive, every)
-        told: dict[str, Any] = {
+        changes: dict[str, Any] = {
             "TPLSPIDER_ARCHIVES": [str(file) for file in archive.files],
             "TPLSPIDER_ARCHIVE_INDEX": str(archive.index),
         }
         for name in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES"):
             idle = [each for each in settings[f"{name}_BASE"] if not each.endswith(_NEEDED)]
             idle += _OF_NETWORKS if name.startswith("DOWN") else ()
-            told[name] = settings.getdict(name) | dict.fromkeys(idle)
+            changes[name] = settings.getdict(name) | dict.fromkeys(idle)
         # Scrapy writes a line for every request, which handlers leave out.
         logging.getLogger("scrapy").setLevel(settings.get("LOG_LEVEL"))
-        settings.setdict(SETTINGS | told, priority="cmdline")
+        settings.setdict(SETTINGS | changes, priority="cmdline")
         crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
         self.crawler_process.crawl(crawler, **arguments)
         self.crawler_process.start()
@@ -128,7 +128,7 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
     except ImportError as error:
         raise ValueError(str(error)) from None
     lost: list[OSError] = []
-    logger.info("Reading what the index does not know of %d files", len(files))
+    logger.info("Indexing: %d files", len(files))
     archive = open_archive(files, index, lost=lost.append)
     for each in lost:
         logger.error("%s: %s", each.filename, each.strerror)
@@ -137,16 +137,16 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
         for what, count in file.faults.items():
             logger.warning("%s: %s: %d", path, what, count)
         if not file.records:
-            logger.warning("%s: there is no page in it", path)
+            logger.warning("%s: it has no pages", path)
             empty += bool(file.faults or not file.size)
     if not any(file.records for file in archive.files.values()):
-        raise ValueError("none of the files can be read as a WARC file, or has a page")
+        raise ValueError("no file is a readable WARC file with pages")
     return archive, empty
 
 
 def _arguments(opts: argparse.Namespace) -> dict[str, Any]:
     if bool(opts.keys) == bool(opts.every):
-        raise ValueError("give key pages: a list with -i FILE, or some of each host, --every K")
+        raise ValueError("give key pages: a list (-i FILE), or K pages of each host (--every K)")
     arguments: dict[str, Any] = dict(opts.spargs)
     if unknown := arguments.keys() & {"url", "urls", "warc"}:
         raise ValueError(f"-a {min(unknown)}: not for archives; give key pages with -i FILE")

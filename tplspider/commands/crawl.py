@@ -1,4 +1,4 @@
-"""``scrapy crawl`` in this project: arguments are checked first, and exit statuses are told apart.
+"""``scrapy crawl`` in this project: arguments are checked first, exit statuses say how it ended.
 
 | status | meaning |
 |---|---|
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOST, WRONG_USE, NOT_FOUND = 1, 2, 3
+
+program = "scrapy"  # its name in messages
 
 
 class Command(CrawlCommand):
@@ -85,7 +87,7 @@ def refuse(command: str, why: str, settings: BaseSettings) -> NoReturn:
 
     if settings.get("LOG_FILE"):
         logger.error(why)
-    print(f"scrapy {command}: error: {printable(why)}", file=sys.stderr)
+    print(f"{program} {command}: error: {printable(why)}", file=sys.stderr)
     raise SystemExit(WRONG_USE)
 
 
@@ -99,13 +101,13 @@ def exit_status(crawler: Crawler) -> int:
             logger.error("Interrupted before the crawl started")
         return LOST
     if not counts.is_finished and not counts.lost:
-        logger.warning("Ended early: not all is done")
+        logger.warning("Ended early: not all key pages were answered")
     names = [n for n in crawler.stats.get_stats() if n.startswith("feedexport/failed_count")]
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier
     if not counts.answered and before:
         wrong = f", {before[BAD_INPUT]} as {BAD_INPUT}" if before[BAD_INPUT] else ""
-        logger.info("All lines were answered before%s", wrong)
+        logger.info("All lines were answered in earlier runs%s", wrong)
     if lost or not counts.is_finished or BAD_INPUT in {*counts.unusable, *before}:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")
@@ -129,6 +131,6 @@ def print_text(text: str) -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return True
-        print(f"scrapy: error: standard output: {error}", file=sys.stderr)
+        print(f"{program}: error: standard output: {error}", file=sys.stderr)
         return False
     return True

@@ -27,7 +27,7 @@ class Command(ScrapyCommand):
         return "[options]"
 
     def short_desc(self) -> str:
-        return "Find the template candidates of a small bundled website (no internet needed)"
+        return "Try it on a small website that comes with tplspider (no internet needed)"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -42,16 +42,16 @@ class Command(ScrapyCommand):
         from tplspider.profiles import answer_by_command
 
         assert self.settings is not None
-        self._knows_spider = "tplspider.spiders" in self.settings.getlist("SPIDER_MODULES")
         answer_by_command(self.settings)
-        for name, value in {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False}.items():
+        local = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False, "TPLSPIDER_ALLOW_PRIVATE": True}
+        for name, value in local.items():
             self.settings.set(name, value, priority=30)
         super().process_options(args, opts)
         self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider import signals
-        from tplspider.commands.crawl import LOST, check, exit_status, print_text, refuse
+        from tplspider.commands.crawl import LOST, check, exit_status, print_text, program, refuse
         from tplspider.demo.server import KEY_PAGE, SiteServer
         from tplspider.log_sanitizer import guard_log
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -60,7 +60,7 @@ class Command(ScrapyCommand):
         assert self.settings is not None
         guard_log()
         if args:
-            refuse("demo", f"unexpected {' '.join(args)!r}", self.settings)
+            refuse("demo", f"unexpected argument {' '.join(args)!r}", self.settings)
         answers: list[SearchAnswer] = []
         with SiteServer() as server:
             arguments = {"url": server.url + KEY_PAGE, "report": opts.report}
@@ -76,8 +76,10 @@ class Command(ScrapyCommand):
         self.exitcode = exit_status(crawler)
         for answer in answers:
             lines = [*_links(answer, server.url), *_text(answer)]
-            lines += [f"A report to look at: {Path(opts.report).absolute()}", ""]
-            lines += _advice(knows_spider=self._knows_spider)
+            lines += [f"Report: {Path(opts.report).absolute()}", ""]
+            page = "https://example.org/some/page"
+            lines += ["Try it on another site:", f"  {program} candidates {page}"]
+            lines += [f"  {program} text {page}"]
             if not print_text("\n".join(lines)):
                 self.exitcode = LOST
 
@@ -121,11 +123,3 @@ def _text(answer: SearchAnswer) -> Iterator[str]:
         if len(lines) > _SHOWN_LINES:
             yield f"  ... and {len(lines) - _SHOWN_LINES} more lines"
         yield ""
-
-
-def _advice(*, knows_spider: bool) -> Iterator[str]:
-    page = "https://example.org/some/page"
-    yield "Try it on a site of your own:"
-    if knows_spider:
-        yield f"  scrapy crawl template_candidates -a url={page} -O out.json"
-    yield f"  scrapy text {page}"

@@ -24,7 +24,7 @@ class Command(ScrapyCommand):
         return "SUMMARY... -O FILE.html|DIR [options]"
 
     def short_desc(self) -> str:
-        return "Make a report of what searches found, as HTML"
+        return "Make HTML reports of summaries"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -33,14 +33,14 @@ class Command(ScrapyCommand):
             "-O",
             dest="report",
             metavar="FILE.html|DIR",
-            help="a file, which is overwritten, or a folder for several, which is added to",
+            help="a file, which is overwritten, or a folder for any number of reports",
         )
-        options.add_argument("--template", metavar="FILE", help="a file with their templates")
-        options.add_argument("--search", metavar="ID", default="", help="the id of one search")
+        options.add_argument("--template", metavar="FILE", help="a file with their texts")
+        options.add_argument("--search", metavar="ID", default="", help="one search, by search_id")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.commands.crawl import LOST, print_text, refuse
-        from tplspider.report.summaries import report_feeds
+        from tplspider.report.writer import report_feeds
 
         assert self.settings is not None
         if unknown := [arg for arg in args if arg.startswith("-")]:

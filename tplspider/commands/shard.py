@@ -78,10 +78,10 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
     try:
         size = whole_number(1)(opts.pages if opts.count is None else opts.count)
     except ValueError as error:
-        raise ValueError(f"--count and --pages: {error}") from None
+        raise ValueError(f"--count or --pages: {error}") from None
     folder = Path(opts.output)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise ValueError(f"{folder}: expected a folder that is new or empty")
+        raise ValueError(f"{folder}: expected a new or empty folder")
     try:
         lines = KeyList(args[0], opts.column)
     except ValueError as error:

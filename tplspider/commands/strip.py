@@ -17,17 +17,17 @@ class Command(BaseRunSpiderCommand):
         return "DIR | FILE.warc.gz [...] -O FILE [options]"
 
     def short_desc(self) -> str:
-        return "Take the templates off the pages of a folder, or of web archives"
+        return "Remove the template from all pages of a folder, or of web archives"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument_group(title="Strip").add_argument
         add("--markdown", action="store_true", help="add the column main_markdown")
         add("--html", action="store_true", help="add the column main_html")
-        add("--base-url", metavar="URL", help="the address of a folder, if nothing tells it")
-        add("--pool", metavar="DIR", help="use the pools of pages in this folder, and keep them")
-        add("--index", metavar="FILE", help="of WARC files: where the index is, or is made")
-        add("--workers", metavar="N", help="how many processes to use (default one for each core)")
+        add("--base-url", metavar="URL", help="the address of the folder, if it is not known")
+        add("--pool", metavar="DIR", help="use the pools in this folder, and keep them there")
+        add("--index", metavar="FILE", help="the index of WARC files (default: beside the first)")
+        add("--workers", metavar="N", help="how many processes to use (default: one for each core)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import answer_by_command

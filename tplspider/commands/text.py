@@ -29,20 +29,21 @@ class Command(BaseRunSpiderCommand):
         return "[options] <url> [<url> ...] | -i FILE"
 
     def short_desc(self) -> str:
-        return "Print the text of a page without its template, or of many"
+        return "Print the text of pages without their template"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", help="how many pages to look for (default 3)")
+        parser.add_argument("-n", metavar="N", help="how many pages to find (default 3)")
         parser.add_argument(
             "-i", dest="urls", metavar="FILE", help="a list of pages (- for standard input)"
         )
         parser.add_argument(
-            "--report", metavar="FILE", help="write a report to look at; of many pages, to a folder"
+            "--report", metavar="FILE", help="write an HTML report; for several pages, a folder"
         )
         parser.add_argument(
-            "--pool", metavar="DIR", help="compare with saved pools; search only without one"
+            "--pool", metavar="DIR", help="compare with a saved pool; search only without one"
         )
+        parser.add_argument("--json", action="store_true", help="print lines of JSON")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
         parser.add_argument(
@@ -55,11 +56,11 @@ class Command(BaseRunSpiderCommand):
         assert self.settings is not None
         answer_by_command(self.settings)
         super().process_options(args, opts)
-        is_one = len(args) == 1 and not opts.urls
+        is_one = _is_one(args, opts)
         feeds = self.settings.getdict("FEEDS")
         if not feeds and not is_one:
             feeds = {"stdout:": {"format": "jl"}}
-        # Here -o and -O are for what the command is about.
+        # -o and -O are for the texts.
         item = "PageTemplate" if is_one else "TextRow"
         for options in feeds.values():
             options.setdefault("item_classes", [f"tplspider.items.{item}"])
@@ -81,7 +82,7 @@ class Command(BaseRunSpiderCommand):
         assert self.settings is not None
         guard_log()
         if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
-            # What it means that a page failed is told in a line; Scrapy has a traceback for it.
+            # A page that failed is reported in a line; Scrapy would print a traceback.
             logging.getLogger("scrapy").setLevel(logging.CRITICAL)
         if why := _why_not(args, opts):
             refuse("text", why, self.settings)
@@ -112,13 +113,18 @@ class Command(BaseRunSpiderCommand):
                 self.exitcode = LOST
 
 
+def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
+    """Whether the text of one page is to be printed; all else is a table."""
+    return len(args) == 1 and not opts.urls and not opts.json
+
+
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
-    # The text is wanted, not the paper's order: guided needs fewer loads for it.
-    arguments: dict[str, Any] = {"strategy": "guided", **opts.spargs}
+    # The text is wanted, and no candidates: kinds needs the fewest loads for it.
+    arguments: dict[str, Any] = {"strategy": "kinds", **opts.spargs}
     if opts.urls:
         arguments["urls"] = opts.urls
-    elif len(args) == 1:
+    elif _is_one(args, opts):
         arguments["url"] = args[0]
     else:
         arguments["_keys"] = _lines(args)
@@ -150,7 +156,7 @@ def _explain(answer: SearchAnswer) -> None:
         if summary.hint:
             print(printable(f"{summary.key_url}: {summary.hint}"), file=sys.stderr)
         return
-    why = answer.fault or "the extractor gave none"
+    why = answer.fault or "the extractor returned none"
     if summary.key_outcome == NOT_LOADED:
         why = f"the page was not loaded before the end ({summary.reason})"
     elif summary.key_outcome != "ok":

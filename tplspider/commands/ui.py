@@ -26,7 +26,7 @@ class Command(ScrapyCommand):
         return "[options]"
 
     def short_desc(self) -> str:
-        return "Search from the browser: a page on this machine"
+        return "Search from the browser: serve a page on this machine"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         from tplspider.profiles import profile_names  # every scrapy command imports this module
@@ -34,14 +34,14 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         names = ", ".join(profile_names())
         add = parser.add_argument_group(title="Page").add_argument
-        add("--open", action="store_true", help="open it in the browser")
-        add("--port", metavar="PORT", help="the port, from now on (8765 if none was ever given)")
-        add("--host", metavar="HOST", default="127.0.0.1", help="listen there (127.0.0.1)")
-        add("--dir", metavar="DIR", help="where searches and the token are kept")
+        add("--open", action="store_true", help="open the page in the browser")
+        add("--port", metavar="PORT", help="the port, which is remembered (default 8765)")
+        add("--host", metavar="HOST", default="127.0.0.1", help="listen there (default 127.0.0.1)")
+        add("--dir", metavar="DIR", help="the folder for searches and the token")
         add("--new-token", action="store_true", help="make a new token")
         # In Scrapy it is a file for the profiler, of which this command has no use.
         add("--profile", dest="search_profile", metavar="NAME", help=f"how to crawl ({names})")
-        add("--extension", metavar="DIR", help="write the button for browsers to a folder, and end")
+        add("--extension", metavar="DIR", help="write the browser extension to a folder, and end")
         parser.set_defaults(profile=None)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -66,8 +66,7 @@ class Command(ScrapyCommand):
             names = ", ".join(profile_names())
             self._refuse(f"--profile {opts.search_profile!r}: expected one of {names}")
         try:
-            from tplspider.plugins.ui.button import give_extension
-            from tplspider.plugins.ui.server import prepare, run_ui
+            from tplspider.plugins.ui.server import give_extension, prepare, run_ui
             from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
             self._refuse(f"{error.name} is not installed: pip install 'tplspider[ui]'")
@@ -93,7 +92,7 @@ class Command(ScrapyCommand):
         process = AsyncCrawlerProcess(self.settings)
         guard_log()
         if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
-            # The page says why a page failed; Scrapy has a traceback for it.
+            # The UI says why a page failed; Scrapy would print a traceback.
             logging.getLogger("scrapy").setLevel(logging.CRITICAL)
         return process
 

@@ -7,26 +7,28 @@ such as a login wall at many addresses, stay only where nothing else needs the r
 
 from __future__ import annotations
 
-import re
 import zlib
 from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
 from zlib import crc32
+
+from lxml import etree
 
 from tplspider.search.witness import path_segments, share_of_directories
 from tplspider.template.extract import PageSource
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.lines import Line, page_lines
 from tplspider.web.addresses import identity, place_of, site_name, without_user
-from tplspider.web.html import parse_html
+from tplspider.web.html import parse_html, top_level
 from tplspider.web.page import is_too_large
 
 if TYPE_CHECKING:
@@ -34,16 +36,15 @@ if TYPE_CHECKING:
 
     from tplspider.template.extract import ComparedPage
 
+READ = 1000  # stored pages of a site: more are not read, however alike they are
 POOL = 50  # pages: with 25, a page of a large site has fewer of its own kind to be compared with
 # Bytes of HTML. A page of 10 MB takes a minute and gigabytes to compare with four of its size.
 LARGEST = 2_000_000
 _FAST = 1  # zlib's level: a page is packed once, and may be dropped soon
 
 _TOKEN = 8  # characters: a word of that many with a digit in it says nothing to a reader
-_COMMENT = "<!--"
-_TAG = re.compile(rf"{_COMMENT}|<(/?)([a-zA-Z]+)[^>]*+>?|<[!?][^>]*+>?")
-_HIDDEN = frozenset({"script", "style", "noscript", "template"})
 
+_HIDDEN = ("script", "style", "noscript", "template")
 _LINKS = frozenset({"a", "area"})
 SENTENCE = 20  # letters: a shorter line is the same on two pages by coincidence
 FEW, FEW_OF = 2, 0.1  # pages, or the share of the pool: what more of them have may be template
@@ -134,36 +135,19 @@ def words_hash(html: str) -> bytes:
     """A hash of the words that a reader sees, without tokens such as numbers of requests.
 
     A login wall, or an error page, answers to a thousand addresses with the same words and another
-    token each time. No tree is built for it: that would take too long where a crawl waits.
+    token each time.
 
     >>> words_hash("<p>Log in (81c9-02f4)<i id=1>") == words_hash("<p>Log in (7d00-9a1b)<i id=2>")
     True
     >>> words_hash("<p>2 apples") == words_hash("<p>3 apples<script>4</script>")
     False
     """
-    words = [word for text in _texts(html) for word in text.split() if not _is_token(word)]
+    words: list[str] = []
+    for top in top_level(parse_html(html)):
+        etree.strip_elements(top, *_HIDDEN, etree.Comment, with_tail=False)
+        words += [word for text in top.itertext() for word in str(text).split()]
+    words = [word for word in words if not _is_token(word)]
     return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _texts(html: str) -> list[str]:
-    """The texts between tags, but for those of scripts and the like."""
-    texts: list[str] = []
-    hidden, start = "", 0
-    while tag := _TAG.search(html, start):
-        name = (tag[2] or "").lower()
-        if not hidden:
-            texts.append(html[start : tag.start()])
-            if name in _HIDDEN and not tag[1]:
-                hidden = name
-        elif tag[1] and name == hidden:
-            hidden = ""
-        start = tag.end()
-        if tag[0] == _COMMENT:
-            end = html.find("-->", start)
-            start = end + 3 if end >= 0 else len(html)
-    if not hidden:
-        texts.append(html[start:])
-    return texts
 
 
 def _is_token(word: str) -> bool:
@@ -258,7 +242,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What tells how near a page is to others: its place, where its links lead, its sentences.
+    """What shows how near a page is to others: its place, where its links lead, its sentences.
 
     Of links and sentences there are checksums, the same in every process. Sentences are long lines
     that are not links, with the number of their letters.
@@ -313,68 +297,38 @@ def read_signs(page: ComparedPage) -> Signs:
 
 
 def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
-    """The pages of a pool but the key page, the nearest first; of equals, by their places."""
-    return PoolSigns(pool).nearest(key)
+    """The pages of a pool but the key page, the nearest first; of equals, by their places.
+
+    Near are pages with the same links, and in the same directories. Those that have sentences of
+    the key page which few others have are not: they may have its own text, too.
+    """
+    others = {page: signs for page, signs in pool.items() if signs.identity != key.identity}
+    having = Counter(chain.from_iterable(signs.sentences for signs in others.values()))
+    few, whole = max(FEW, FEW_OF * len(others)), sum(key.sentences.values())
+    rare = {sentence: size for sentence, size in key.sentences.items() if having[sentence] <= few}
+    share = cache(partial(share_of_directories, key.segments))  # many pages are in one directory
+
+    def likeness(signs: Signs) -> float:
+        """The shares of links on both and of directories to both, less that of rare sentences."""
+        both = len(key.links & signs.links)
+        links = both / (len(key.links) + len(signs.links) - both)
+        letters = sum(size for sentence, size in rare.items() if sentence in signs.sentences)
+        return links + share((*signs.segments[:-1], "")) - (letters / whole if letters else 0)
+
+    return sorted(others, key=lambda page: (-likeness(others[page]), page.place))
 
 
-class PoolSigns:
-    """The signs of the pages of a pool, for one key page after the other."""
+def draw(pages: Iterable[PooledPage | None], known: Iterable[PooledPage] = ()) -> Pool:
+    """The pool of what is *known* and the first pages of a site, which come by their keys.
 
-    def __init__(self, pool: Mapping[PooledPage, Signs]) -> None:
-        self._pages = list(pool)
-        signs = list(pool.values())
-        self._identities = [each.identity for each in signs]
-        # Sets of links as numbers, a bit for each link: what two of them share is counted at once.
-        every = dict.fromkeys(chain.from_iterable(each.links for each in signs))
-        self._bits = {link: bit for bit, link in enumerate(every)}
-        # Many pages are in one directory.
-        where = [(*each.segments[:-1], "") for each in signs]
-        self._directories = list(dict.fromkeys(where))
-        numbers = {place: number for number, place in enumerate(self._directories)}
-        self._links = [
-            (self._as_number(each.links), len(each.links), numbers[place])
-            for each, place in zip(signs, where, strict=True)
-        ]
-        self._having: dict[int, set[int]] = {}  # the numbers of the pages that have a sentence
-        for number, each in enumerate(signs):
-            for sentence in each.sentences:
-                self._having.setdefault(sentence, set()).add(number)
-
-    def nearest(self, key: Signs) -> list[PooledPage]:
-        """The pages but the key page, the nearest first; of equals, by their places."""
-        likeness = self._likeness(key)
-        others = {number for number, each in enumerate(self._identities) if each != key.identity}
-        for number, share in self._same_words(key, others).items():
-            likeness[number] -= share
-        pages = [(-likeness[n], self._pages[n].place, n) for n in others]
-        return [self._pages[number] for _, _, number in sorted(pages)]
-
-    def _likeness(self, key: Signs) -> list[float]:
-        """Of each page, from 0 to 2: the share of links on both, and of directories to both."""
-        ours, size = self._as_number(key.links), len(key.links)
-        shared = [share_of_directories(key.segments, place) for place in self._directories]
-        return [
-            (both := (ours & theirs).bit_count()) / (size + count - both) + shared[place]
-            for theirs, count, place in self._links
-        ]
-
-    def _as_number(self, links: Iterable[int]) -> int:
-        """Links as a number, those that no page of the pool has left out."""
-        bits = bytearray(len(self._bits) // 8 + 1)
-        for bit in [self._bits[link] for link in links if link in self._bits]:
-            bits[bit >> 3] |= 1 << (bit & 7)
-        return int.from_bytes(bits, "little")
-
-    def _same_words(self, key: Signs, others: set[int]) -> dict[int, float]:
-        """The share of the page's sentences that a page has and few others, if it has any."""
-        few = max(FEW, FEW_OF * len(others))
-        letters: dict[int, int] = {}
-        for sentence, size in key.sentences.items():
-            if sentence in self._having and len(having := others & self._having[sentence]) <= few:
-                for number in having:
-                    letters[number] = letters.get(number, 0) + size
-        whole = sum(key.sentences.values())
-        return {number: size / whole for number, size in letters.items()}
+    None stands for what is stored and no page.
+    """
+    pool = Pool(known)
+    for page in filter(None, islice(pages, READ)):
+        if not pool.takes(page.place):
+            break
+        pool.add(page)
+    return pool
 
 
 def companions(key: ComparedPage, pool: Iterable[PooledPage]) -> list[PooledPage]:

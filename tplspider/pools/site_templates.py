@@ -6,13 +6,14 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from itertools import takewhile
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tplspider.items import PageTemplate
-from tplspider.pools.pool import POOL, PooledPage, PoolSigns, Signs, page_site, signs_of
+from tplspider.pools.pool import POOL, PooledPage, Signs, nearest, page_site, signs_of
 from tplspider.pools.store import MEGABYTES, PoolCache, PoolStore
 from tplspider.template.extract import Companions
 from tplspider.template.markdown import check_markdown
@@ -112,7 +113,7 @@ class SitePools(Generic[Entry]):
         return found
 
     def give_out(self, site: str) -> list[Released[Entry]]:
-        """Give out all that waits of a site."""
+        """Release all waiting pages of a site."""
         if site not in self._waiting:
             return []
         pool = self._pools.pages(site)
@@ -122,17 +123,17 @@ class SitePools(Generic[Entry]):
         return [Released(each.entry, site, pool) for each in waiting]
 
     def give_out_older(self, seconds: float) -> list[Released[Entry]]:
-        """Give out the sites of which a page waits for longer than so many seconds."""
+        """Release the sites with a page that has waited for longer than so many seconds."""
         end, waiting = monotonic() - seconds, self._waiting
         sites = [*takewhile(lambda site: waiting[site][0].since <= end, waiting)]
         return [released for site in sites for released in self.give_out(site)]
 
     def give_out_oldest(self) -> list[Released[Entry]]:
-        """Give out the site with the page that has waited longest."""
+        """Release the site with the page that has waited longest."""
         return self.give_out(next(iter(self._waiting))) if self._waiting else []
 
     def flush(self) -> list[Released[Entry]]:
-        """Give out all that waits, site by site. Pages that are added may wait again."""
+        """Release all that waits, site by site. Pages that are added may wait again."""
         return [released for site in [*self._waiting] for released in self.give_out(site)]
 
     def save(self) -> None:
@@ -167,7 +168,7 @@ class Stripper:
         takes longer than *seconds*, and TooLargeError for a page that is not read at all.
         """
         if page.is_too_large:
-            raise TooLargeError("it has more elements or attributes than can be read")
+            raise TooLargeError("it has too many elements or attributes")
         known = self._site(site)
 
         def choose(flat: FlatPage, lines: Sequence[Line]) -> list[PooledPage]:
@@ -205,8 +206,6 @@ class _Site:
     def __init__(self) -> None:
         self.companions = Companions(READY_PAGES)
         self._signs: dict[PooledPage, Signs] = {}
-        self._pool: Sequence[PooledPage] = ()  # whose signs these are
-        self._of_pool = PoolSigns({})
 
     def nearest(
         self, page: PooledPage, signs: Signs, pool: Sequence[PooledPage]
@@ -215,11 +214,9 @@ class _Site:
         same = next((one for one in pool if one.place == page.place and one == page), None)
         if same is not None and same.packed_signs is None:
             same.packed_signs = signs.packed()
-        if pool != self._pool:
-            before = self._signs
-            self._signs = {each: before.get(each) or each.signs() for each in pool}
-            self._pool, self._of_pool = pool, PoolSigns(self._signs)
-        return self._of_pool.nearest(signs)
+        before = self._signs
+        self._signs = {each: before.get(each) or each.signs() for each in pool}
+        return nearest(signs, self._signs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +231,13 @@ class SiteTemplates(Generic[Token]):
     """Takes the pages of a crawl, of one site or of many, and gives them without their templates.
 
     Each page is compared with the few nearest of the pool of its site. The first pages of a site
-    are held back until its pool is ready; pages of one site are given out in the order in which
+    are buffered until its pool is ready; pages of one site are released in the order in which
     they were added, each exactly once. ``flush`` gives out the rest, and saves the pools.
 
     The pool is the same in any order of pages (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
-    site were added before it was given out, and on nothing else: not on time, nor on other sites,
-    as long as there is room for the pages that are held back.
+    site were added before it was released, and on nothing else: not on time, nor on other sites,
+    as long as there is room for the buffered pages.
 
     One thread at a time may use it. Processes, and threads, that share the work on one site do not
     share its pool: give all pages of a site to one of them. A *store*, a
@@ -251,8 +248,8 @@ class SiteTemplates(Generic[Token]):
     | pool, ready | how many pages a pool has at most, and with how many it is ready |
     | companions | how many pages a page is compared with |
     | megabytes | the bound of pools in memory; the others are in a temporary file |
-    | held, held_megabytes | the bounds of pages that are held back, in number and packed |
-    | seconds | a page that takes longer is given out as if there were no evidence |
+    | held, held_megabytes | the limits of buffered pages, in number and packed |
+    | seconds | a page that takes longer is released as if there were no evidence |
     | wanted | the fields of PageTemplate that are needed (default: all but Markdown) |
     | store | where pools are kept from one crawl to the next |
 
@@ -312,7 +309,7 @@ class SiteTemplates(Generic[Token]):
 
     @property
     def held(self) -> int:
-        """How many pages are held back."""
+        """How many pages are buffered."""
         return self._pools.held
 
     @overload
@@ -322,7 +319,7 @@ class SiteTemplates(Generic[Token]):
     def add(self, url: str, html: str, token: Token) -> list[StrippedPage[Token]]: ...
 
     def add(self, url: str, html: str, token: Any = None) -> list[StrippedPage[Any]]:
-        """Add a page; the pages that are given out by that, the oldest of each site first.
+        """Add a page; returns the pages that it releases, the oldest of each site first.
 
         *url* is where redirects ended. The *token*, any object, comes back with the page.
         """
@@ -330,7 +327,7 @@ class SiteTemplates(Generic[Token]):
         return [self._stripped(each) for each in self._pools.add(page, (page, token))]
 
     def flush(self) -> Iterator[StrippedPage[Token]]:
-        """Give out all pages that are held back, with what evidence there is; save the pools.
+        """Release all buffered pages, with what evidence there is; save the pools.
 
         Pages are stripped as they are asked for: iterate over all of it.
         """
@@ -351,7 +348,7 @@ class SiteTemplates(Generic[Token]):
                 site, page, pool, wanted=self._wanted, seconds=self._seconds
             )
         except TooLargeError as error:
-            logger.warning("%s is not read, its texts are empty: %s", page.url, error)
+            logger.warning("%s cannot be read, its texts are empty: %s", page.url, error)
         except TimeoutError as error:
             logger.warning("No template for %s: %s", storable(page.url), error)
             # All visible text, which takes little time.
@@ -362,3 +359,40 @@ class SiteTemplates(Generic[Token]):
             with suppress(ValueError):
                 return self._stripper.strip(site, page, (), wanted=self._wanted)
         return PageTemplate(page.url, [], "", "", "", [], 0.0)
+
+
+# In a worker process, ``strip`` stands in the place of an extractor (see tplspider.extraction): the
+# job is the key page, and the pages are those of its pool.
+
+STRIP = f"{__name__}.strip"
+_KEPT = 2000  # pages of pools: those of some forty sites
+
+
+@dataclass(frozen=True, slots=True)
+class StripJob:
+    """Strip a page of a site, and fill the fields that are wanted."""
+
+    page: PooledPage
+    site: str
+    wanted: frozenset[str]
+
+    @property
+    def url(self) -> str:
+        return self.page.url
+
+
+def strip(key: StripJob, pages: Sequence[PooledPage]) -> PageTemplate:
+    """The page without its template."""
+    pool = [_kept(page) for page in pages]
+    return _stripper().strip(key.site, key.page, pool, wanted=key.wanted)
+
+
+@lru_cache(_KEPT)
+def _kept(page: PooledPage) -> PooledPage:
+    """The page as it came first: its signs may be known, and take long to find out."""
+    return page
+
+
+@cache
+def _stripper() -> Stripper:
+    return Stripper()

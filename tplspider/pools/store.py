@@ -8,18 +8,17 @@ import logging
 import math
 import os
 import sqlite3
-import zlib
+import weakref
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
 from tempfile import mkstemp
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tplspider.pools.pool import LARGEST, POOL, Pool, PooledPage
+from tplspider.pools.pool import POOL, Pool, PooledPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,8 +60,9 @@ class PoolFile:
             descriptor, name = mkstemp(prefix="tplspider-")
             os.close(descriptor)
         self._connection = sqlite3.connect(
-            name, _WAIT, isolation_level=None, check_same_thread=False
+            name, timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
+        weakref.finalize(self, self._connection.close)
         self._connection.executescript((_PERSISTENT if path else _TEMPORARY) + _PAGES)
         if path is None:
             with suppress(OSError):  # on Windows
@@ -162,7 +162,7 @@ class PoolFolder:
         """The pages of the pool of a site; none where there is none that can be used."""
         try:
             if self._file or (self.directory / KEPT).exists():
-                return [*filter(_is_whole, self._opened().read(site))]
+                return [*self._opened().read(site)]
         except sqlite3.Error as error:
             self._fail("read", error)
         return []
@@ -173,8 +173,7 @@ class PoolFolder:
         try:
             file = self._opened()
             with file.transaction():
-                known = filter(_is_whole, file.read(site))
-                merged = sorted((*known, *given), key=attrgetter("taken"))
+                merged = sorted((*file.read(site), *given), key=attrgetter("taken"))
                 file.write(site, Pool(merged, most=max(self._most, len(given))))
         except sqlite3.Error as error:
             self.faults += 1
@@ -188,16 +187,6 @@ class PoolFolder:
         level = logging.DEBUG if self._has_failed else logging.WARNING
         self._has_failed = True
         logger.log(level, "The pools in %s cannot be %s: %s", self.directory, what, error)
-
-
-def _is_whole(page: PooledPage) -> bool:
-    """Whether a page is what its digest says: anything may have happened to a file."""
-    unpacker = zlib.decompressobj()
-    try:
-        text = unpacker.decompress(page.packed, LARGEST)
-    except zlib.error:
-        return False
-    return blake2b(text, digest_size=16).digest() == page.digest and len(text) == page.size
 
 
 @dataclass(slots=True)
@@ -279,7 +268,7 @@ class PoolCache:
                 self._file.run("INSERT OR REPLACE INTO sites VALUES (?, ?, ?)", *values)
                 self._file.write(site, known.pool)
         except (sqlite3.Error, OSError) as error:
-            logger.warning("Pools stay in memory, a temporary file cannot be used: %s", error)
+            logger.warning("Pools stay in memory, the temporary file cannot be used: %s", error)
             self._most_bytes = math.inf
         else:
             self._bytes -= self._sites.pop(site).size

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROFILE_PRIORITY = 25
 
 _BOT_NAME = "tplspider"
-# What says what a project is made of: for our own, and nobody else's.
+# What describes a project: never copied to another one.
 _OF_THE_PROJECT = frozenset(
     {"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "NEWSPIDER_MODULE", "SPIDER_MODULES"}
 )
@@ -68,9 +68,9 @@ def apply_profile(settings: BaseSettings) -> None:
 
 
 def answer_by_command(settings: Settings) -> None:
-    """Turn settings to what a command needs that shows the answers itself, in whatever project.
+    """Change the settings for a command that shows the answers itself, in any project.
 
-    The log is for what goes wrong, unless told otherwise.
+    The log has warnings only, unless a log level is set.
     """
     keep_apart(settings)
     settings.set("LOG_LEVEL", "WARNING", priority=30)
@@ -82,7 +82,7 @@ def keep_apart(settings: Settings) -> None:
     Where there is no project, the default profile makes one. It is called before Scrapy adds the
     feeds of the command line to those of the project.
     """
-    if not inside_project():
+    if not is_own_project(settings) and not inside_project():
         settings.setmodule(f"{__name__}.default", priority="project")
     # Above the project's settings, below what -s says on the command line.
     if not is_own_project(settings):

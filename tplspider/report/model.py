@@ -9,6 +9,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from tplspider.items import CandidateSearch, ExploredLink, PageTemplate
+from tplspider.search.kinds import KINDS
 
 if TYPE_CHECKING:
     Summary = CandidateSearch | Mapping[str, Any]
@@ -68,9 +69,10 @@ def make_report(summary: Summary, template: Template | None = None) -> Report:
         if not links[rank] <= {KEY, *pages}:
             raise ValueError(f"page {rank} of the summary links to pages that are not there")
     ranks = {rows[rank]["url"]: rank for rank in reversed(pages)}
-    if not ranks.keys() >= {*found.candidates}:
+    answer = [*ranks] if found.method == KINDS else found.candidates
+    if not ranks.keys() >= {*answer}:
         raise ValueError("the candidates of the summary are not among its explored pages")
-    members = tuple(sorted(ranks[url] for url in found.candidates))
+    members = tuple(sorted(ranks[url] for url in answer))
     return Report(found, made, rows, links, members)
 
 

@@ -19,6 +19,7 @@ from tplspider.search.cliques import (
     MAX_SECONDS,
     POOL,
 )
+from tplspider.search.kinds import KINDS
 from tplspider.web.page import (
     BAD_INPUT,
     BAD_RESPONSE,
@@ -73,7 +74,7 @@ def short(text: str, most: int = 120) -> str:
 
 
 def short_address(url: str, most: int = 100) -> str:
-    """An address cut between two of its words, in its middle: both ends tell something.
+    """An address cut between two of its words, in its middle: both ends are informative.
 
     >>> short_address("http://example.org/a/long/way/page.html", 38)
     'http://example.org/…/way/page.html'
@@ -121,13 +122,13 @@ REASONS = {
     BAD_INPUT: "the line of the list cannot be understood",
     BAD_RESPONSE: "the answer is empty or broken",
     CONNECTION: "the connection failed",
-    CRASHED: "the crawl died whenever it was searched",
+    CRASHED: "the crawl crashed at every attempt",
     DNS: "there is no such host",
     ERROR: "reading it failed",
     NO_LINKS: "it has no links to other pages of its site",
     NOT_ARCHIVED: "it is not archived",
     NOT_HTML: "it is not HTML",
-    NOT_LOADED: "it was not loaded before the end",
+    NOT_LOADED: "the search ended before it was loaded",
     OFFSITE_REDIRECT: "it redirects to another site",
     PRIVATE_ADDRESS: "its address is private",
     ROBOTS: "robots.txt forbids it",
@@ -137,33 +138,31 @@ REASONS = {
     "key-page": "it is the key page",
 }
 _ANOTHER = "choose another page of the site as the key page."
-_LOOK = f"Open the address in a browser: if there is nothing to read there either, {_ANOTHER}"
+_LOOK = f"Open the address in a browser: if it shows nothing either, {_ANOTHER}"
 # What may help where the key page is to blame.
 _KEY_ADVICE = {
-    BAD_INPUT: "Correct this line of the list, and search it again.",
+    BAD_INPUT: "Correct this line, and search it again.",
     BAD_RESPONSE: _LOOK,
-    CONNECTION: "Check the address: its host, its port, and whether it is http or https. If it is"
-    " right, the site may be down: try again later.",
+    CONNECTION: "Check the address (scheme, host, port), or try again later.",
     CRASHED: f"Search it alone with more memory, or {_ANOTHER}",
     DNS: "Check how the name of the host is spelled.",
-    ERROR: f"The log of the crawl has the error. Meanwhile, {_ANOTHER}",
-    NO_LINKS: "Choose a page that links to other pages as the key page: the front page, say.",
+    ERROR: f"See the error in the log, or {_ANOTHER}",
+    NO_LINKS: "Choose a key page that links to other pages, such as the front page.",
     NOT_ARCHIVED: f"Look for its address in other files of the archive, or {_ANOTHER}",
-    NOT_HTML: "Choose a page of HTML as the key page, one with a menu: not a document or an image.",
-    NOT_LOADED: "Run the search again, and let it come to its end.",
-    OFFSITE_REDIRECT: "Give the address that it redirects to: a browser shows which.",
+    NOT_HTML: "Choose an HTML page with a menu as the key page.",
+    NOT_LOADED: "Run the search again, and let it finish.",
+    OFFSITE_REDIRECT: "Give the address that it redirects to.",
     PRIVATE_ADDRESS: f"Give the public address of the page, or {_ANOTHER}",
-    ROBOTS: "Only those who run the site may change its robots.txt: ask them to let this crawler"
-    f" in, or {_ANOTHER}",
+    ROBOTS: f"Ask the owners of the site to allow this crawler, or {_ANOTHER}",
     TIMEOUT: "Try again later, or with a larger -s DOWNLOAD_TIMEOUT (seconds).",
-    TOO_LARGE: f"For a key page of usual size, {_ANOTHER}",
+    TOO_LARGE: "Choose a smaller page as the key page.",
     TOO_LONG: "Give a shorter address of the same page, if it has one.",
 }
 _STATUS_ADVICE = {
-    "401": "The page is for people who have signed in: choose one that anybody may read.",
-    "403": "The server refuses this crawler: ask those who run the site, or choose another page.",
-    "404": "Check the address: there is no such page, or not any more.",
-    "410": "Check the address: the page is there no more.",
+    "401": "The page needs a login: choose a public one.",
+    "403": "The server refuses this crawler: ask the owners of the site, or choose another page.",
+    "404": "Check the address: the server has no such page.",
+    "410": "Check the address: the page was removed.",
     "429": "The server asks to slow down: try again later, with a larger -s DOWNLOAD_DELAY.",
 }
 _LATER = "The server has trouble: try again later."
@@ -208,8 +207,9 @@ _TRY = {
     MAX_LOADS: "Try a larger -a max_loads.",
     MAX_SECONDS: "Try a larger -a max_seconds.",
 }
+_TRY_GUIDED = "Try -a strategy=guided, which takes more loads."
 _NEVER_ASKED = (NOT_LOADED, PRIVATE_ADDRESS, TOO_LONG)
-_AGAIN = "Run the search again, and let it come to its end."
+_AGAIN = "Run the search again, and let it finish."
 _BOUNDED = "A step of the search gave up: there may be a larger answer."
 _WHY_LINKS = (
     "Pages that all link to each other mostly have the same template: the same menus, headers and"
@@ -276,10 +276,11 @@ def _found(summary: CandidateSearch) -> str:
         return f"The pages{of} that are most like it are in a saved pool: no search was needed."
     asked = f"Asked for {counted(summary.requested_size, 'page')}"
     asked += f" of {site}" if site else ""
-    together = " that all link to each other" if summary.requested_size > 1 else ""
+    by_links = summary.requested_size > 1 and summary.method != KINDS
+    together = " that all link to each other" if by_links else ""
     tried = f"{len(summary.explored)} of {counted(summary.links, 'link')}"
     text = f"{asked}{together}; {tried} on the key page {'was' if summary.links == 1 else 'were'}"
-    return f"{text} tried." + (f" {_WHY_LINKS}" if summary.requested_size > 1 else "")
+    return f"{text} tried." + (f" {_WHY_LINKS}" if by_links else "")
 
 
 def _degree(summary: CandidateSearch) -> str:
@@ -314,7 +315,7 @@ def _cost(summary: CandidateSearch) -> str:
     if summary.witness_loads:
         text += f"; {summary.witness_loads} more for the template"
     if summary.wasted:
-        text += f"; {summary.wasted} loaded ahead in vain"
+        text += f"; {summary.wasted} loaded ahead but not needed"
     return text
 
 
@@ -342,4 +343,6 @@ def _attempt(summary: CandidateSearch) -> str:
     if summary.reason == LINKS_EXHAUSTED:
         use = f"Use the {summary.cs_size} pages found, or try" if summary.cs_size > 1 else "Try"
         return f"{use} another page of the site as the key page, one that links to more pages."
+    if summary.method == KINDS and summary.reason == MAX_LOADS:
+        return _TRY_GUIDED
     return _TRY.get(summary.reason, _AGAIN)

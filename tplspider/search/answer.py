@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch, ExploredLink, TemplateCandidate
 from tplspider.search.cliques import KEY_PAGE_UNUSABLE, POOL, REFUSED, SubdigraphSearch, Visit
+from tplspider.search.kinds import KINDS, KindSearch
 from tplspider.search.sort_links import HyperlinkDistances
 from tplspider.search.witness import witness_link
 from tplspider.web.html import Element, Link, no_links_hint, script_menu_hint
@@ -115,7 +116,7 @@ def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
     """
     if of_link or allowed:
         return "public pages may not lead to private addresses, whatever TPLSPIDER_ALLOW_PRIVATE is"
-    return "TPLSPIDER_ALLOW_PRIVATE is false, so private addresses are refused"
+    return "private addresses are refused: TPLSPIDER_ALLOW_PRIVATE, or --allow-private, allows them"
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:
@@ -149,8 +150,11 @@ def end_line(summary: CandidateSearch) -> str:
         return f"The key page {summary.key_url} cannot be used ({summary.key_outcome}){why}"
     if summary.reason == POOL:
         return f"{summary.key_url} was compared with the pool of its site, without a search"
+    found = counted(summary.cs_size, "page") + " to compare with"
+    if summary.method != KINDS:
+        found = mutually_linked(summary.cs_size)
     return (
-        f"{'Complete' if summary.complete else 'Incomplete'}: {mutually_linked(summary.cs_size)},"
+        f"{'Complete' if summary.complete else 'Incomplete'}: {found},"
         f" {summary.requested_size} requested, {counted(summary.loads, 'load')} ({summary.reason})"
     )
 
@@ -173,6 +177,8 @@ def _decision(search: SubdigraphSearch, visit: Visit) -> str:
         what = f"duplicate ({visit.reason})"
     else:
         what = "page" if visit.url == visit.link.url else f"page at {visit.url}"
+    if isinstance(search, KindSearch):
+        return f"{what}; {len(search.found)} of {search.size}"
     ranks = [member.rank for member in search.members]
     return f"{what}; {mutually_linked(len(ranks))} so far (best CS: {ranks} of {search.size})"
 
@@ -218,11 +224,11 @@ def summary(
 ) -> CandidateSearch:
     """How a search went that had a key page with that many links."""
     distances = HyperlinkDistances(search.key_page.identity)
-    values = [similarity(search.key_page, visit.page) for visit in search.members if visit.page]
+    values = [similarity(search.key_page, visit.page) for visit in search.found if visit.page]
     return CandidateSearch(
         key_url=search.key_page.url,
         requested_size=search.size,
-        cs_size=len(search.members),
+        cs_size=len(search.found),
         complete=search.complete,
         reason=search.reason,
         key_outcome="ok",
@@ -240,6 +246,7 @@ def summary(
         witness_loads=1 if witness else 0,
         key_title=search.key_page.title[:LONGEST],
         not_archived=sum(visit.is_absent for visit in search.visits),
+        method=KINDS if isinstance(search, KindSearch) else "search",
     )
 
 

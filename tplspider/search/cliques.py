@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Why a search ends, in the words that users read: the reason of its summary, and of the crawl.
 
 COMPLETE = "complete_subdigraph"
+PAGES_FOUND = "pages_found"  # those to compare the key page with, with the strategy kinds
 LINKS_EXHAUSTED = "links_exhausted"
 MAX_LOADS = "max_loads"
 MAX_SECONDS = "max_seconds"
@@ -299,6 +300,11 @@ class Exploration:
         return [self._pages[page] for page in self._subdigraphs.best]
 
     @property
+    def found(self) -> list[Visit]:
+        """The pages of the answer, by rank."""
+        return self.members
+
+    @property
     def complete(self) -> bool:
         """Whether an n-CS was found."""
         return self._subdigraphs.complete
@@ -515,6 +521,8 @@ class SubdigraphSearch(Exploration):
     rank, so that the result does not depend on it.
     """
 
+    complete_reason = COMPLETE
+
     def __init__(
         self,
         key_page: Page,
@@ -543,6 +551,11 @@ class SubdigraphSearch(Exploration):
         self._waiting: list[Visit] = []  # handed out, not yet taken into account, by rank
         self._fresh: list[Visit] = []  # taken up, not yet handed out
         self._held: set[int] = set()  # links not asked for before their turn comes
+
+    @property
+    def room(self) -> int:
+        """How many links may be in flight."""
+        return self.in_flight
 
     @property
     def wasted(self) -> int:
@@ -584,7 +597,7 @@ class SubdigraphSearch(Exploration):
 
     def _fill(self) -> None:
         """Take up links, as many as may be in flight."""
-        while not self.reason and len(self._waiting) < self.in_flight:
+        while not self.reason and len(self._waiting) < self.room:
             self._next = link = self._next or next(self._links, None)
             # A link that there is nothing of would be free, but when the budget is spent a search
             # ends there all the same: as it did in the crawl that has left it out.
@@ -647,7 +660,7 @@ class SubdigraphSearch(Exploration):
         self.account(visit, answer)
         self._count_refusals(visit)
         if self.complete:
-            self.reason = COMPLETE
+            self.reason = self.complete_reason
 
     def _count_refusals(self, visit: Visit) -> None:
         """End the search when a site refuses link after link for the same reason.

@@ -28,7 +28,7 @@ from tplspider.web.html import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.web.page import Page
@@ -214,7 +214,7 @@ _TEXT_NAMES = re.compile(
     r"content|article|post-body|entry|comment|related|tag|foot|pagination|pager|prev|next",
     re.IGNORECASE,
 )
-_SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
+SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
 
 _MENU, _TEXT, _SEQUENCE = 1, 2, 4  # kinds of elements, as bits
 _NAMES = {  # attributes, and what they tell of
@@ -336,7 +336,7 @@ def _kinds_by_name(name: str) -> int:
     return (
         (_MENU if _MENU_NAMES.search(name) else 0)
         | (_TEXT if _TEXT_NAMES.search(name) else 0)
-        | (_SEQUENCE if _SEQUENCE_NAMES.search(name) else 0)
+        | (_SEQUENCE if SEQUENCE_NAMES.search(name) else 0)
     )
 
 
@@ -359,7 +359,7 @@ def _marked(body: Body, named: dict[int, int], outside: list[Link]) -> set[Eleme
         others |= {link.element, *islice(link.element.iterancestors(), 2)}
     for element in others:
         names = (element.get(attribute) or "" for attribute in ("class", "id", "rel"))
-        if any(map(_SEQUENCE_NAMES.search, names)):
+        if any(map(SEQUENCE_NAMES.search, names)):
             marked.add(element)
     return marked
 
@@ -501,17 +501,20 @@ class LinksLeft:
         """Take in what the pages loaded since the last time have added."""
         for position, more in evidence.few.items():
             if self._kind[position] != _TAKEN:
-                kind = self._kinds[self._kind[position], more]
-                start = self._starts.get(kind, 0) if kind in self._sizes else position
-                self._starts[kind] = min(position, start)
-                self._move(position, kind)
-                self._sizes[kind] += 1
+                self._put(position, self._kinds[self._kind[position], more])
         if evidence.many:
             pairs = zip(self._kind, evidence.many, strict=True)
             self._kind = [self._kinds[pair] for pair in pairs]
             self._sizes = Counter(self._kind)
             del self._sizes[_TAKEN]
             self._starts = {}
+
+    def defer(self, positions: Sequence[int]) -> None:
+        """Lower the score of these links."""
+        for position in positions:
+            if self._kind[position] != _TAKEN:
+                evidence, prior = self._kinds.all[self._kind[position]]
+                self._put(position, self._kinds.number(evidence, prior + DEFERRED))
 
     def take_first(self) -> int:
         """The first link that is left."""
@@ -539,6 +542,13 @@ class LinksLeft:
         start = self._starts[kind] = self._kind.index(kind, self._starts.get(kind, 0))
         return start
 
+    def _put(self, position: int, kind: int) -> None:
+        """Make a link one of another kind."""
+        start = self._starts.get(kind, 0) if kind in self._sizes else position
+        self._starts[kind] = min(position, start)
+        self._move(position, kind)
+        self._sizes[kind] += 1
+
     def _move(self, position: int, kind: int) -> None:
         before = self._kind[position]
         self._kind[position] = kind
@@ -557,6 +567,7 @@ SEQUENCE = -1.0
 RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next, then a third ...
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
+DEFERRED = -4.0  # other forms of the key page, feeds, and what is shaped like a link that failed
 PATIENCE = 8  # times n: the links after which every other one is that of sortLinks
 
 
@@ -574,8 +585,9 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     left = LinksLeft(_prior(links, groups, search.key_page, body))
     body.close()
     links = [links[i] for group in groups for i in group]
-    loaded = LoadedPages(links)
+    loaded, shapes = LoadedPages(links), Shapes(links)
     for taken in range(len(links)):
+        left.defer(shapes.failed(search.visits))
         left.add_evidence(loaded.read(search.visits))
         if taken >= PATIENCE * search.size and taken % 2:
             best = left.take_first()
@@ -595,15 +607,92 @@ def _prior(
     prior = []
     for place, group in enumerate(groups, 1):
         relevance = RELEVANCE / place
-        prior += [scores[i] + relevance + kin[i][0] + kin[i][1] for i in group]
+        prior += [scores[i] + relevance + kin[i] for i in group]
     return prior
 
 
-def _kinship(identities: list[str], key: str) -> list[tuple[float, float]]:
-    """What the depth of each address adds to its score, and what its query does."""
-    depth, query = _depth(key), QUERY * ("?" not in key)
+_FORM = r"(?:/(?:index|default|home))?(?:\.\w{1,5})?/?"  # what two forms of a page may differ in
+_FEEDS = (
+    *".atom .rss .xml /atom /atom/ /feed /feed/ /print /print/ /rss /rss/ /rss2 /rss2/".split(),
+)
+
+
+def other_forms(key: str) -> Callable[[str], bool]:
+    """Tells addresses of feeds, of print versions, and of other forms of the page at *key*.
+
+    >>> is_form = other_forms("http://www.a.org/x/")
+    >>> is_form("http://a.org/x/index.html"), is_form("http://a.org/x/?page=2")
+    (True, True)
+    >>> is_form("http://a.org/x/feed/"), is_form("http://a.org/x/y.html")
+    (True, False)
+    """
+    address, mark, query = _without_scheme(key).partition("?")
+    host, slash, path = address.partition("/")
+    stem = host + re.sub(f"{_FORM}$", "", slash + path, flags=re.IGNORECASE)
+    form = re.compile(_FORM + (re.escape(mark + query) or r"(?:\?.*)?"), re.IGNORECASE)
+
+    def is_form(identity: str) -> bool:
+        address = _without_scheme(identity)
+        if address.startswith(stem) and form.fullmatch(address, len(stem)):
+            return True
+        return address.partition("?")[0].lower().endswith(_FEEDS)
+
+    return is_form
+
+
+def _without_scheme(identity: str) -> str:
+    return identity.partition("//")[2].removeprefix("www.")
+
+
+class Shapes:
+    """The links by the shapes of their addresses: where the first of a shape fails, others may."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._links = links
+        self._positions: dict[tuple[str, ...], list[int]] = {}
+        self._known: set[tuple[str, ...]] = set()  # shapes of links that were taken up
+        self._read = 0
+
+    def failed(self, visits: Sequence[Visit]) -> list[int]:
+        """The links that are shaped like one that gave no page since the last time."""
+        found: list[int] = []
+        for visit in visits[self._read :]:
+            shape = _shape(visit.link.identity)
+            if visit.no_page and shape not in self._known:
+                if not self._positions:
+                    for position, link in enumerate(self._links):
+                        self._positions.setdefault(_shape(link.identity), []).append(position)
+                found += self._positions.get(shape, [])
+            self._known.add(shape)
+        self._read = len(visits)
+        return found
+
+
+def _shape(identity: str) -> tuple[str, ...]:
+    """The directory, ending and parameters of an address, and the namespace of a wiki's page.
+
+    >>> _shape("http://a.org/w/Help:Contents.html?a=1")
+    ('http://a.org/w', 'Help', 'html', 'a')
+    """
+    path, _, query = identity.partition("?")
+    directory, _, name = path.removesuffix("/").rpartition("/")
+    space, colon, _ = name.partition(":")
+    ending = "/" if path.endswith("/") else name.rpartition(".")[2] if "." in name else ""
+    return (
+        directory,
+        space if colon else "",
+        ending,
+        *[p.partition("=")[0] for p in query.split("&")],
+    )
+
+
+def _kinship(identities: list[str], key: str) -> list[float]:
+    """What the depth of each address adds to its score, its query, and whether it is deferred."""
+    depth, query, is_form = _depth(key), QUERY * ("?" not in key), other_forms(key)
     return [
-        (SAME_DEPTH * (_depth(identity) == depth), query * ("?" in identity))
+        SAME_DEPTH * (_depth(identity) == depth)
+        + query * ("?" in identity)
+        + DEFERRED * is_form(identity)
         for identity in identities
     ]
 

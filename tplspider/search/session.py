@@ -28,9 +28,10 @@ from tplspider.search.cliques import (
     Visit,
 )
 from tplspider.search.guided import guided_order
+from tplspider.search.kinds import KINDS, KindSearch, kinds_order
 from tplspider.search.sort_links import paper_order
 from tplspider.search.witness import WITNESS, find_witness, is_settled, settle
-from tplspider.web.addresses import SCOPES, Site, identity
+from tplspider.web.addresses import SCOPES, Address, Site, identity
 from tplspider.web.html import Link, get_links, parse_html
 from tplspider.web.page import (
     ERROR,
@@ -128,9 +129,13 @@ def read_web_page(page: WebPage, site: Site, limits: SearchLimits) -> Page | NoP
 # A strategy is given the links of the key page in document order and the search, and yields every
 # link once. It is asked for a link when the search can take one up, so it can go by what the search
 # knows by then: its visits, its members, its key page.
-Strategy = Callable[[Sequence[Link], SubdigraphSearch], Iterator[Link]]
+Strategy = Callable[[Sequence[Link], SubdigraphSearch], Iterator[Address]]
 
-STRATEGIES: dict[str, Strategy] = {"guided": guided_order, "paper": paper_order}
+STRATEGIES: dict[str, Strategy] = {
+    "guided": guided_order,
+    KINDS: kinds_order,
+    "paper": paper_order,
+}
 
 
 def strategy_named(name: str) -> Strategy:
@@ -216,10 +221,15 @@ class SearchSession:
         self.hint = ""
         self._listener = listener
         self._order = order or strategy_named(self.options.strategy)
+        self._by_kind = self._order is kinds_order
+        if self._by_kind:  # links of loaded pages are requested as they are written there
+            self.limits = replace(self.limits, for_template=True)
         self.reader = reader
         self._site: Site | None = None
         self._announced = 0  # links that the listener knows of
-        self._wants_witness = self.options.witness > 0 and self.limits.for_template
+        self._wants_witness = (
+            self.options.witness > 0 and self.limits.for_template and not self._by_kind
+        )
         self._fresh_witness: list[Visit] = []  # not handed out yet
         self._of_key_page: list[Link] = []
 
@@ -358,7 +368,8 @@ class SearchSession:
         self._of_key_page = links if self._wants_witness else []
         for_template = self.limits.for_template
         key_page = read_page(root, page.url, site, page.encoding, for_template=for_template)
-        self.search = SubdigraphSearch(
+        search_class = KindSearch if self._by_kind else SubdigraphSearch
+        self.search = search_class(
             key_page,
             links,
             strategy=self._order,

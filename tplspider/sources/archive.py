@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -40,15 +41,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 4  # whose file it is, and of what form
+_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 5  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
 PRAGMA application_id = {_KIND};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
     records INT, faults TEXT);
-CREATE TABLE sites (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site INT,
+CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site TEXT,
     search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
     WITHOUT ROWID;
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
@@ -57,8 +57,6 @@ _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size
 _BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are inserted at a time
-_MOST_CHECKED = 256_000_000  # bytes of an index: a larger one is not read to look for damage
-_FAR = 1 << 20  # bytes that are unpacked anew for each record
 
 
 class IndexFileError(ValueError):
@@ -113,6 +111,11 @@ class StoredPage:
         """The address; '' if the record is not what the index says."""
         return self.archive.url_at(self.place)
 
+    @property
+    def path(self) -> bytes:
+        """The name of the file."""
+        return os.fsencode(self.file.name)
+
     def read(self) -> WebPage | NoPage:
         """The page, or why there is none."""
         return self.archive.page_at(self.place)
@@ -135,17 +138,15 @@ def open_archive(
     if not paths:
         raise ValueError("no files")
     where = Path(index).absolute() if index else _default_index(paths[0])
-    known = _known_files(where)
-    wanted, failed = _not_known(paths, known)
-    if wanted and (lost or not failed):
-        try:
-            with _alone(where.parent):
-                known = _known_files(where)  # another process may have been faster
-                wanted, _ = _not_known(paths, known)
-                failed += _update(where, wanted, known) if wanted else ()
-        except (sqlite3.Error, OSError) as error:
-            raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
-        known = _known_files(where)
+    try:
+        with _alone(where.parent):
+            known = _known_files(where)
+            wanted, failed = _not_known(paths, known)
+            if wanted and (lost or not failed):
+                failed += _update(where, wanted, known)
+                known = _known_files(where)
+    except (sqlite3.Error, OSError) as error:
+        raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
     for fault in failed:
         if lost is None:
             raise fault
@@ -210,7 +211,7 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
         with closing(_connect(where)) as connection:
             (kind,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if (kind, version) == (_KIND, _VERSION) and not _is_damaged(where, connection):
+            if (kind, version) == (_KIND, _VERSION):
                 rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
                 return {
                     _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
@@ -221,12 +222,6 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     if kind != _KIND:
         raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
     return {}
-
-
-def _is_damaged(where: Path, connection: sqlite3.Connection) -> bool:
-    if where.stat().st_size > _MOST_CHECKED:
-        return False
-    return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
 
 
 def _path(index: Path, path: bytes) -> Path:
@@ -286,13 +281,12 @@ def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
     connection.execute("DELETE FROM captures WHERE file = ?", (number,))
     connection.execute("DELETE FROM files WHERE number = ?", (number,))
     connection.execute("DELETE FROM temp.added")
-    sites: dict[str, int] = {}
     records = 0
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         captures = captures_in(file, faults)
         while batch := list(islice(captures, _BATCH)):
-            rows = [_row(connection, number, each, sites) for each in batch]
+            rows = [_row(number, each) for each in batch]
             connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             records += len(batch)
     # Rows come in any order, and go into the table in its own: that is much faster.
@@ -301,18 +295,14 @@ def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
     connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def _row(
-    connection: sqlite3.Connection, file: int, capture: Capture, sites: dict[str, int]
-) -> tuple[object, ...]:
+def _row(file: int, capture: Capture) -> tuple[object, ...]:
     name = capture.identity
-    origin = name[: name.find("/", 8)]
-    if origin not in sites:
-        given = (site_name(name),)
-        connection.execute("INSERT OR IGNORE INTO sites (name) VALUES (?)", given)
-        found = connection.execute("SELECT number FROM sites WHERE name = ?", given)
-        (sites[origin],) = found.fetchone()
     place = (file, capture.offset, capture.inner)
-    return (key_of(name), capture.kind, capture.date, *place, sites[origin], capture.search)
+    site = _site_of(name[: name.find("/", 8)])
+    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
+
+
+_site_of = lru_cache(maxsize=10_000)(site_name)  # thousands of pages share an origin
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
@@ -323,12 +313,10 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
             connection.executescript(
                 """INSERT INTO files (path, size, changed, records, faults)
                 SELECT path, size, changed, records, faults FROM part.files;
-                INSERT OR IGNORE INTO sites (name) SELECT name FROM part.sites;
                 INSERT INTO temp.added
-                SELECT key, kind, date, f.number, offset, inner, s.number, search
+                SELECT key, kind, date, f.number, offset, inner, site, search
                 FROM part.captures c JOIN part.files pf ON pf.number = c.file
-                JOIN main.files f ON f.path = pf.path JOIN part.sites ps ON ps.number = c.site
-                JOIN main.sites s ON s.name = ps.name;"""
+                JOIN main.files f ON f.path = pf.path;"""
             )
             connection.execute("DETACH part")
         connection.execute(_MERGE)
@@ -367,8 +355,7 @@ class WarcSite:
 
     def close(self) -> None:
         """Close the index."""
-        if self._unpacked:
-            self._unpacked[1].close()
+        self._close_unpacked()
         self._connection.close()
 
     def load(self, url: str) -> WebPage | NoPage:
@@ -382,8 +369,8 @@ class WarcSite:
 
     def sites(self) -> Iterator[str]:
         """The names of all sites, in their order."""
-        rows = self._connection.execute("SELECT name FROM sites ORDER BY name")
-        return (name for (name,) in rows)
+        query = f"SELECT DISTINCT site FROM captures WHERE kind <= {ALIAS} ORDER BY site"  # noqa: S608 - ours
+        return (name for (name,) in self._connection.execute(query))
 
     def pages(self, site: str | None = None) -> Iterator[StoredPage]:
         """The pages of a site by their keys, each by its best capture; or those of all sites."""
@@ -391,8 +378,7 @@ class WarcSite:
             for name in self.sites():
                 yield from self.pages(name)
             return
-        of_site = f"site = (SELECT number FROM sites WHERE name = ?) AND kind <= {ALIAS}"  # noqa: S608 - ours
-        rows = self._places(of_site, f"key, {_BEST}", site)
+        rows = self._places(f"site = ? AND kind <= {ALIAS}", f"key, {_BEST}", site)
         for key, captures in groupby(rows, attrgetter("key")):
             best = next(captures)
             yield StoredPage(site, self.paths[best.file], best.offset, key, self, best)
@@ -461,11 +447,10 @@ class WarcSite:
         path = self.paths[place.file]
         try:
             with path.open("rb") as file:
-                if place.inner < _FAR:
-                    found = read_at(file, place.offset, place.inner, self._largest)
+                if place.inner:
+                    found = read_at(self._unpacked_at(place, file), place.inner, self._largest)
                 else:
-                    unpacked = self._unpacked_at(place, file)
-                    found = read_at(unpacked, place.inner, most=self._largest)
+                    found = read_at(file, place.offset, self._largest)
         except OSError as error:
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
@@ -476,11 +461,13 @@ class WarcSite:
         return None
 
     def _unpacked_at(self, place: Place, file: BinaryIO) -> BinaryIO:
-        """What is packed together at an offset, in a temporary file: the one that was last used."""
+        """What is packed together at an offset: it is kept until something else is asked for."""
         key = place.file, place.offset
-        if self._unpacked and self._unpacked[0] == key:
-            return self._unpacked[1]
+        if not self._unpacked or self._unpacked[0] != key:
+            self._close_unpacked()
+            self._unpacked = key, unpacked_at(file, place.offset)
+        return self._unpacked[1]
+
+    def _close_unpacked(self) -> None:
         if self._unpacked:
             self._unpacked[1].close()
-        self._unpacked = key, unpacked_at(file, place.offset)
-        return self._unpacked[1]

@@ -15,7 +15,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
-from tempfile import TemporaryFile
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tplspider.web.addresses import identity, is_simple, place_of, site_name, without_user
@@ -115,155 +115,109 @@ def key_of(name: str) -> int:
 # Records, one by one.
 
 
-class _Packed:
-    """What is packed together at a place: a gzip member, a zstd frame, or plain text."""
+@dataclass(slots=True)
+class _Member:
+    """What is packed together at a place: a gzip member, a zstd frame, or the rest of the file."""
 
-    def __init__(self, file: BinaryIO, place: int) -> None:
-        self.file, self.place, self.inner = file, place, 0
-        self.fault = ""  # why it ended early
-        self._buffer, self._packed, self._at, self._is_over = b"", b"", place, False
-        first = self._read()
-        self.is_plain = not first.startswith((_GZIP, _ZSTD))
-        if self.is_plain:
-            self._buffer = first
-            return
-        is_gzip = first.startswith(_GZIP)
-        self._unpacker: Any = zlib.decompressobj(31) if is_gzip else ZstdDecompressor()
-        self._packed = first
+    place: int
+    content: BinaryIO  # of plain text, the file itself
+    end: int = 0  # the place behind it
+    fault: str = ""  # why it ended early
+    is_part: bool = False  # there is more of it
 
     @property
-    def end(self) -> int:
-        """The place in the file behind what was taken; behind all that is packed together."""
-        if self.is_plain:
-            return self.place + self.inner
-        return self._at - len(self._unpacker.unused_data)
-
-    def peek(self, size: int) -> bytes:
-        """The next bytes, fewer at the end."""
-        parts, length = [self._buffer], len(self._buffer)
-        while length < size and not self._is_over:
-            parts.append(self._more())
-            length += len(parts[-1])
-        if len(parts) > 1:
-            self._buffer = b"".join(parts)
-        return self._buffer[:size]
-
-    def skip(self, size: int) -> None:
-        """Leave bytes out."""
-        if self.is_plain and size > len(self._buffer):
-            self.inner += size
-            self._at, self._buffer = self.place + self.inner, b""
-        while size > len(self._buffer) and not self._is_over:
-            size -= len(self._buffer)
-            self.inner += len(self._buffer)
-            self._buffer = self._more()
-        size = min(size, len(self._buffer))
-        self.inner += size
-        self._buffer = self._buffer[size:]
-
-    def find(self, pattern: re.Pattern[bytes]) -> bool:
-        """Go behind the first character of the next match, if there is one."""
-        while content := self.peek(_SEARCHED):
-            if found := pattern.search(content):
-                self.skip(found.start() + 1)
-                return True
-            self.skip(len(content) if self._is_over else len(content) - _OVERLAP)
-        return False
-
-    def _read(self) -> bytes:
-        self.file.seek(self._at)
-        found = self.file.read(_BLOCK)
-        self._at += len(found)
-        self._is_over = not found
-        return found
-
-    def _more(self) -> bytes:
-        if self.is_plain:
-            return self._read()
-        if not self._packed and getattr(self._unpacker, "needs_input", True):
-            self._packed = self._read()
-            if self._is_over:
-                self.fault = CUT
-                return b""
-        try:
-            found = bytes(self._unpacker.decompress(self._packed, _SEARCHED))
-        except _UNPACKING:
-            self._is_over, self.fault = True, BROKEN
-            return b""
-        self._packed = getattr(self._unpacker, "unconsumed_tail", b"")
-        self._is_over = self._unpacker.eof
-        return found
+    def is_plain(self) -> bool:
+        return not self.end
 
 
-def read_at(file: BinaryIO, offset: int, inner: int = 0, most: int = LARGEST) -> Record | None:
-    """The record at a place, with *most* bytes of its body and one; None if there is none."""
-    packed = _Packed(file, offset)
-    packed.skip(inner)
-    return _next_record(packed, most)[0]
+def _member_at(file: BinaryIO, place: int, most: int = sys.maxsize) -> _Member:
+    """What is packed together at a place, about *most* bytes of it; all is in a temporary file."""
+    file.seek(place)
+    packed = file.read(_BLOCK)
+    if not packed.startswith((_GZIP, _ZSTD)):
+        file.seek(place)
+        return _Member(place, file)
+    unpacker: Any = zlib.decompressobj(31) if packed.startswith(_GZIP) else ZstdDecompressor()
+    content = BytesIO() if most < sys.maxsize else SpooledTemporaryFile(_SEARCHED)  # noqa: SIM115
+    found = _Member(place, cast("BinaryIO", content))
+    try:
+        while not unpacker.eof and not found.fault and content.tell() < most:
+            content.write(unpacker.decompress(packed, _SEARCHED))
+            packed = getattr(unpacker, "unconsumed_tail", b"")
+            if not packed and not unpacker.eof and getattr(unpacker, "needs_input", True):
+                packed = file.read(_BLOCK)
+                found.fault = "" if packed else CUT
+    except _UNPACKING:
+        found.fault = BROKEN
+    found.is_part = not unpacker.eof and not found.fault
+    found.end = file.tell() - len(unpacker.unused_data)
+    content.seek(0)
+    return found
 
 
 def unpacked_at(file: BinaryIO, offset: int) -> BinaryIO:
     """A temporary file with what is packed together at an offset, as far as it can be unpacked."""
-    packed, found = _Packed(file, offset), TemporaryFile()  # noqa: SIM115 - the caller closes it
-    while content := packed.peek(_SEARCHED):
-        found.write(content)
-        packed.skip(len(content))
-    return cast("BinaryIO", found)
+    return _member_at(file, offset).content
 
 
-def _next_record(packed: _Packed, most: int) -> tuple[Record | None, str]:
-    """The next record of a stream, if it is all there, and what is wrong with it."""
-    start = packed.peek(_OVERLAP)
-    while (blank := len(start) - len(start.lstrip(b"\r\n"))) > 0:
-        packed.skip(blank)
-        start = packed.peek(_OVERLAP)
+def read_at(file: BinaryIO, offset: int, most: int = LARGEST) -> Record | None:
+    """The record at a place, with *most* bytes of its body and one; None if there is none."""
+    return _next_record(_member_at(file, offset, most + 2 * _LONGEST_HEAD), most)[0]
+
+
+def _next_record(member: _Member, most: int) -> tuple[Record | None, str]:
+    """The next record, if it is all there, and what is wrong with it."""
+    content = member.content
+    while (start := _peek(content, _OVERLAP)) and start[0] in b"\r\n":
+        content.seek(len(start) - len(start.lstrip(b"\r\n")), os.SEEK_CUR)
     if not start:
-        return None, packed.fault
-    inner = packed.inner
-    head = _head(packed, _LONGEST_HEAD) if start.startswith(b"WARC/") else None
+        return None, member.fault
+    begin = content.tell()
+    head = _head(content, _LONGEST_HEAD) if start.startswith(b"WARC/") else None
     if head is None:
-        return None, packed.fault or BROKEN
+        return None, member.fault or BROKEN
     headers = _headers(head)
     given = headers.get("content-length", "")
     if not given.isdecimal() or len(given) >= _DIGITS:
         return None, CUT
     if "warc-type" not in headers:
         return None, BROKEN
-    size, fault = _checked_size(packed, int(given), most)
+    size, fault = _checked_size(member, int(given), most)
     if size < 0:
         return None, fault
-    place = (packed.place + inner, 0) if packed.is_plain else (packed.place, inner)
-    found = Record(*place, headers.get("warc-type", "").lower(), headers)
-    if found.kind in ("response", "revisit") and packed.peek(min(size, 5)) == b"HTTP/":
-        begin = packed.inner
-        http = _head(packed, min(size, _LONGEST_HEAD))
-        if http is None:  # no body
-            http = packed.peek(min(size, _LONGEST_HEAD))
-            packed.skip(size)
-            if size > _LONGEST_HEAD:
-                return None, BROKEN
+    end = content.tell() + size
+    place = (begin, 0) if member.is_plain else (member.place, begin)
+    found = Record(*place, headers["warc-type"].lower(), headers)
+    if found.kind in ("response", "revisit") and _peek(content, min(size, 5)) == b"HTTP/":
+        http = _head(content, min(size, _LONGEST_HEAD))
+        if http is None and size > _LONGEST_HEAD:
+            return None, BROKEN
+        http = content.read(size) if http is None else http  # there may be no body
         status = _STATUS.match(http)
         found.status, found.http = int(status[1]) if status else 0, _headers(http)
-        size -= packed.inner - begin
-    found.body = packed.peek(min(size, most + 1))
-    packed.skip(size)
+    found.body = content.read(min(end - content.tell(), most + 1))
+    content.seek(end)
     return found, fault
 
 
-def _head(packed: _Packed, most: int) -> bytes | None:
+def _peek(content: BinaryIO, size: int) -> bytes:
+    here = content.tell()
+    found = content.read(size)
+    content.seek(here)
+    return found
+
+
+def _head(content: BinaryIO, most: int) -> bytes | None:
     """The lines before a blank one, which are taken; None if they do not end before a record."""
-    size = min(_LOOK, most)
-    while True:
-        found = packed.peek(size)
+    for size in (min(_LOOK, most), most):
+        found = _peek(content, size)
         blank, following = _BLANK.search(found), _NEXT.search(found)
         if following and (not blank or following.start() < blank.start()):
             return None
         if blank:
-            packed.skip(blank.end())
+            content.seek(blank.end(), os.SEEK_CUR)
             return found[: blank.start()]
-        if len(found) < size or size == most:
-            return None
-        size = min(4 * size, most)
+    return None
 
 
 def _headers(head: bytes) -> dict[str, str]:
@@ -275,54 +229,52 @@ def _headers(head: bytes) -> dict[str, str]:
     }
 
 
-def _checked_size(packed: _Packed, length: int, most: int) -> tuple[int, str]:
+def _checked_size(member: _Member, length: int, most: int) -> tuple[int, str]:
     """The true length of a content whose header says *length*, and what is wrong with it.
 
     It is -1 if the content is incomplete.
     """
-    if packed.is_plain:
-        end = packed.end + length
-        is_short, behind = end > packed.file.seek(0, os.SEEK_END), b""
-        if not is_short:
-            packed.file.seek(end)
-            behind = packed.file.read(_OVERLAP)
-    else:
-        content = packed.peek(min(length, most) + _OVERLAP)
-        is_short, behind = len(content) < min(length, most), content[length:]
-        if length > most and not is_short:
-            return length, ""  # to find out would take all of it
-    behind = behind.lstrip(b"\r\n")
-    if not is_short and (not behind or behind.startswith((b"WARC/", _GZIP, _ZSTD))):
+    content, begin = member.content, member.content.tell()
+    is_short = content.seek(0, os.SEEK_END) < begin + length
+    content.seek(begin + length)
+    behind = content.read(_OVERLAP).lstrip(b"\r\n")
+    content.seek(begin)
+    is_next = not behind or behind.startswith((b"WARC/", _GZIP, _ZSTD))
+    if member.is_part if is_short else is_next:
         return length, ""
     # A page may show what a record is: only if the length is wrong, the next record tells.
-    for size in (_BLOCK, _SEARCHED, most):
-        content = packed.peek(min(length, size))
-        if following := _NEXT.search(content):
-            break
-    if following:
-        content = content[: following.start() + 1]
+    text = _peek(content, min(length, most))
+    if following := _NEXT.search(text):
+        text = text[: following.start() + 1]
     elif not is_short:
         return length, BROKEN
-    elif packed.is_plain or packed.fault:
-        return -1, packed.fault or CUT
-    return len(content.removesuffix(b"\r\n\r\n").removesuffix(b"\n\n")), WRONG_LENGTH
+    elif member.is_plain or member.fault:
+        return -1, member.fault or CUT
+    return len(text.removesuffix(b"\r\n\r\n").removesuffix(b"\n\n")), WRONG_LENGTH
+
+
+def _places(content: BinaryIO, pattern: re.Pattern[bytes], place: int) -> Iterator[int]:
+    """Where there is what a pattern matches, from a place on."""
+    size = _LOOK
+    while True:
+        content.seek(place)
+        block = content.read(size)
+        for found in pattern.finditer(block):
+            yield place + found.start()
+        if len(block) < size:
+            return
+        place += len(block) - _OVERLAP
+        size = _SEARCHED
 
 
 def _next_start(file: BinaryIO, place: int) -> int | None:
     """Where the next record starts, or what it is packed in; None if there is none."""
-    size = _LOOK
-    while True:
-        file.seek(place)
-        block = file.read(size)
-        for found in _START.finditer(block):
-            packed = _Packed(file, place + found.start())
-            is_record = packed.peek(_OVERLAP).lstrip(b"\r\n").startswith(b"WARC/")
-            if is_record and _head(packed, _LONGEST_HEAD) is not None:
-                return packed.place
-        if len(block) < size:
-            return None
-        place += len(block) - _OVERLAP
-        size = _SEARCHED
+    for found in _places(file, _START, place):
+        content = _member_at(file, found, _LONGEST_HEAD).content
+        is_record = _peek(content, _OVERLAP).lstrip(b"\r\n").startswith(b"WARC/")
+        if is_record and _head(content, _LONGEST_HEAD) is not None:
+            return found
+    return None
 
 
 # All records of a file.
@@ -330,75 +282,63 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
 
 def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:
     """What was captured in a file, and where; what is wrong with it is counted in *faults*."""
-    place = _next_start(file, 0)
+    place, given = _next_start(file, 0), -1
     is_damaged = place != 0 and file.seek(0, os.SEEK_END) > 0
     if is_damaged:
         faults[BROKEN] += 1
     if place is not None:
-        reader = _QuickReader(file, place)
-        yield from reader.captures()
-        for record in _records(file, reader.place, faults, is_known=is_damaged):
-            is_given = reader.has_given and (record.offset, record.inner) == (reader.place, 0)
-            if not is_given and (capture := capture_of(record)):
+        for given, capture in _in_order(file, place):  # noqa: B007 - the last one is needed
+            if capture:
                 yield capture
+    start = given if given >= 0 else place
+    for record in _records(file, start, faults, is_known=is_damaged):
+        is_given = (record.offset, record.inner) == (given, 0)
+        if not is_given and (capture := capture_of(record)):
+            yield capture
 
 
-class _QuickReader:
-    """Reads a file with FastWARC, as long as it is in order.
+def _in_order(file: BinaryIO, start: int) -> Iterator[tuple[int, Capture | None]]:
+    """The records of a file by FastWARC, each with its place, as long as the file is in order.
 
     FastWARC does not detect a damaged record: a record counts when another follows.
-    *place* is that of the last one that was given, if any was.
     """
+    file.seek(start)
+    magic = _peek(file, 3)
+    last: tuple[int, Capture | None] | None = None
+    try:
+        for record in ArchiveIterator(
+            file, record_types=WarcRecordType.any_type, max_header_len=_LONGEST_HEAD
+        ):
+            here, place = file.tell(), record.stream_pos
+            file.seek(place)
+            if (last and place <= last[0]) or _peek(file, 3) != magic:
+                return  # packed together, so that these places are not those of the records
+            capture = _capture(file, record)
+            file.seek(here)
+            if last:
+                yield last
+            last = place, capture
+    except (OSError, FastWARCError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # it is not about what the file holds
 
-    def __init__(self, file: BinaryIO, place: int) -> None:
-        self._file, self.place, self.has_given = file, place, False
 
-    def captures(self) -> Iterator[Capture]:
-        magic = self._bytes_at(self.place)
-        last: tuple[int, Capture | None] | None = None
-        self._file.seek(self.place)
-        try:
-            for record in ArchiveIterator(
-                self._file, record_types=WarcRecordType.any_type, max_header_len=_LONGEST_HEAD
-            ):
-                place = record.stream_pos
-                if (last and place <= last[0]) or self._bytes_at(place) != magic:
-                    return  # packed together, so that these places are not those of the records
-                capture = self._capture(record)
-                if last:
-                    self.place, self.has_given = last[0], True
-                    if last[1]:
-                        yield last[1]
-                last = place, capture
-        except (OSError, FastWARCError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # it is not about what the file holds
-
-    def _bytes_at(self, place: int) -> bytes:
-        here = self._file.tell()
-        self._file.seek(place)
-        found = self._file.read(3)
-        self._file.seek(here)
-        return found
-
-    def _capture(self, record: WarcRecord) -> Capture | None:
-        """What a record is to the index; most need no more than what FastWARC has read."""
-        if record.record_type in (WarcRecordType.request, WarcRecordType.warcinfo):
-            return None
-        http, headers = record.http_headers, record.headers
-        url = headers.get(_TARGET)
-        if record.record_type == WarcRecordType.response and http and url and is_simple(url):
-            status = http.status_code or 0
-            mime, location = record.http_content_type or "", http.get("Location")
-            kind = kind_of_status(status, mime, has_target=location is not None)
-            date, search = capture_date(headers.get(_DATE) or ""), headers.get(SEARCH) or ""
-            return Capture(url, url, kind, date, search, record.stream_pos)
-        here = self._file.tell()
-        found = read_at(self._file, record.stream_pos, most=_FIELDS)
-        self._file.seek(here)
-        if found is None:
-            raise ValueError  # it is read, and the fault named, one by one
-        return capture_of(found)
+def _capture(file: BinaryIO, record: WarcRecord) -> Capture | None:
+    """What a record is to the index; most need no more than what FastWARC has read."""
+    if record.record_type in (WarcRecordType.request, WarcRecordType.warcinfo):
+        return None
+    http, headers = record.http_headers, record.headers
+    url = headers.get(_TARGET)
+    if record.record_type == WarcRecordType.response and http and url and is_simple(url):
+        status = http.status_code or 0
+        mime, location = record.http_content_type or "", http.get("Location")
+        kind = kind_of_status(status, mime, has_target=location is not None)
+        date, search = capture_date(headers.get(_DATE) or ""), headers.get(SEARCH) or ""
+        return Capture(url, url, kind, date, search, record.stream_pos)
+    found = read_at(file, record.stream_pos, most=_FIELDS)
+    if found is None:
+        raise ValueError  # it is read, and the fault named, one by one
+    return capture_of(found)
 
 
 def _records(
@@ -406,23 +346,31 @@ def _records(
 ) -> Iterator[Record]:
     """The records from a place on, one by one, with a search for the next behind each fault.
 
-    What follows from a fault is not counted again: *is_known* tells that it is counted.
+    What follows from a fault is not counted again: *is_known* says that it is counted.
     """
     while place is not None:
-        packed = _Packed(file, place)
+        member = _member_at(file, place)
+        content = member.content
         while True:
-            found, fault = _next_record(packed, LARGEST)
+            found, fault = _next_record(member, LARGEST)
             if found:
                 is_known = False
                 yield found
             if fault and not is_known:
                 faults[fault] += 1
             is_known = bool(fault) or (is_known and not found)
-            if packed.is_plain or (not found and not packed.find(_NEXT)):
+            if member.is_plain:
                 break
+            if not found:
+                following = next(_places(content, _NEXT, content.tell()), None)
+                if following is None:
+                    break
+                content.seek(following + 1)
         # Behind a wrong length there may be records that are sound.
-        is_lost = packed.fault or (packed.is_plain and fault == BROKEN)
-        end = place + 1 if is_lost else max(packed.end, place + 1)
+        is_lost = member.fault or (member.is_plain and fault == BROKEN)
+        end = place + 1 if is_lost else max(member.end or content.tell(), place + 1)
+        if not member.is_plain:
+            content.close()
         place = _next_start(file, end)
         file.seek(end)
         size = _OVERLAP if place is None else min(place - end, _OVERLAP)
@@ -436,7 +384,7 @@ def _records(
 
 
 def capture_of(record: Record) -> Capture | None:
-    """What a record is to the index; None for one that tells nothing about a page."""
+    """What a record is to the index; None for one without a page."""
     url = clean_target(record.headers.get("warc-target-uri", ""))
     kind = _kind_of(record)
     if kind is None or not url.lower().startswith(("http://", "https://")):

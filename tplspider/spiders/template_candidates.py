@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import zlib
+from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response  # scrapy-poet looks up the hints of callbacks
 from scrapy.utils.misc import load_object
 from scrapy.utils.url import strip_url
 
@@ -53,11 +54,10 @@ from tplspider.web.page import (
 from tplspider.web.redirects import is_loop, redirect_target
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
@@ -66,11 +66,10 @@ if TYPE_CHECKING:
     from tplspider.search.session import Event
     from tplspider.web.page import Answer
 
-    Outputs = AsyncIterator[Any]
-
 logger = logging.getLogger(__name__)
 
 BROWSER = "tplspider.browser.BrowserMiddleware"
+Outputs = AsyncIterator[Any]
 TEXT_ROW = "tplspider.items.TextRow"
 _HEADERS = ("Content-Encoding", "Content-Type", "Location")
 
@@ -117,10 +116,10 @@ class TemplateCandidatesSpider(Spider):
         self.pools = kwargs.get("_pools")
         self.table_text = str(kwargs.get("_table", ""))  # the text in a row for each line
         self.shows_progress = bool(kwargs.get("_progress"))
-        self.is_quiet = bool(kwargs.get("_quiet"))  # a command tells hints itself
+        self.is_quiet = bool(kwargs.get("_quiet"))  # a command prints hints itself
         self.is_list = not self.given_url
         self.line_count: int | None = None
-        self.can_go_on = False  # whether what is not done now can be done another time
+        self.can_go_on = False  # whether a later run can do what is not done now
         self.counts = Counts()
         self.searches: dict[str, OpenSearch] = {}
         self.admission = Admission(self)
@@ -158,7 +157,7 @@ class TemplateCandidatesSpider(Spider):
 
             check_installed()
         if settings.get("JOBDIR") and arguments.urls == STANDARD_INPUT:
-            raise ValueError("urls: with JOBDIR, give a file, which can be read again")
+            raise ValueError("urls: with JOBDIR, give a file: standard input cannot be read again")
         if arguments.urls and arguments.urls != STANDARD_INPUT:
             open_list(arguments, config).close()
         open_journal(settings.get("JOBDIR"), arguments, outputs).close()
@@ -194,7 +193,7 @@ class TemplateCandidatesSpider(Spider):
             settings.set("CONCURRENT_ITEMS", 8, priority="default")
             if not settings.getbool("HTTPCACHE_ENABLED"):
                 settings.set("HTTPCACHE_ENABLED", value=True, priority=PRIORITY)
-                storage = "tplspider.memory_cache.MemoryCacheStorage"
+                storage = "tplspider.storages.MemoryCacheStorage"
                 settings.set("HTTPCACHE_STORAGE", storage, priority=PRIORITY)
         wants_texts = config.texts or bool(arguments.texts or self.table_text)
         wants_texts = wants_texts or outputs.wants(PageTemplate)
@@ -225,7 +224,8 @@ class TemplateCandidatesSpider(Spider):
 
     def _is_absent(self, url: str) -> bool:
         longest = self._limits.longest_url or len(url)
-        return self.storage is not None and len(url) <= longest and self.storage.is_absent(url)
+        storage = self.storage
+        return storage is not None and len(url) <= longest and storage.source.is_absent(url)
 
     @property
     def tracker(self) -> CliqueTracker:
@@ -311,7 +311,7 @@ class TemplateCandidatesSpider(Spider):
     async def parse(
         self, response: Response, search_id: str, rank: int | None, hops: tuple[str, ...]
     ) -> Outputs:
-        """Give a session what its key page, or a link, gave; follow redirects."""
+        """Pass a session what its key page, or a link, gave; follow redirects."""
         search = self._expecting(search_id, rank)
         if search is None:
             return
@@ -425,11 +425,11 @@ class TemplateCandidatesSpider(Spider):
         session = event.session
         match event:
             case SearchStarted():
-                told: dict[str, Any] = {"links": event.links, "unparsable": event.unparsable}
-                self.send(signals.search_started, session=session, search=session.search, **told)
+                details: dict[str, Any] = {"links": event.links, "unparsable": event.unparsable}
+                self.send(signals.search_started, session=session, search=session.search, **details)
             case LinkSettled():
-                told = {"search": session.search, "visit": event.visit}
-                self.send(signals.link_settled, session=session, **told)
+                details = {"search": session.search, "visit": event.visit}
+                self.send(signals.link_settled, session=session, **details)
             case SearchEnded():
                 self.send(signals.search_ended, session=session, summary=event.summary)
 

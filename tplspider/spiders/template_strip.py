@@ -7,13 +7,13 @@ import logging
 import os
 import re
 import sqlite3
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from contextlib import closing
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Spider
@@ -27,8 +27,7 @@ from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.profiles import apply_profile
 from tplspider.search.answer import counted
-from tplspider.sources.file_addresses import assumed_scheme
-from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder, assumed_scheme
 from tplspider.tracker import Counts, count_lost
 from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
 from tplspider.web.text import storable
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from tplspider.pools.pool import Pool, PooledPage
+    from tplspider.pools.pool import PooledPage
     from tplspider.sources import archive
     from tplspider.sources.saved_folder import SavedFile
 
@@ -57,7 +56,6 @@ OUT_OF_MEMORY = "out-of-memory"
 LOST = frozenset({UNREADABLE, TIMEOUT, OUT_OF_MEMORY, CRASHED, ERROR})
 COLUMNS = "url path outcome title main_text content_text evidence".split()
 ENDINGS = (".warc", ".warc.gz", ".warc.zst")  # of WARC files
-READ_FOR_POOL = 1000  # captures of a site: more are not read, however alike its pages are
 _AHEAD = 16  # pages in flight for each worker: rows wait for those before them ...
 _AHEAD_BYTES = 50_000_000  # ... and so do their texts
 _POOLS = 4  # of the sites met last: files come in the order of their paths
@@ -78,7 +76,7 @@ class StripArguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
     source: str = option("", str, "a folder of saved pages, or a WARC file")
-    base_url: str = option("", _base_url, "the address of the folder, if nothing tells it")
+    base_url: str = option("", _base_url, "the address of the folder, if it is not known otherwise")
     pool: str = option("", str, "a folder with pools of pages, which are used and kept")
     index: str = option("", str, "of WARC files: where the index is, or is made")
     workers: int = option(0, whole_number(1), "processes (default: one for each core)")
@@ -102,7 +100,7 @@ class StripArguments:
         except OSError as error:
             raise ValueError(f"{str(error.filename)!r}: {error.strerror}") from None
         if found.are_archives and find_spec("fastwarc") is None:
-            raise ValueError("WARC files need more: pip install 'tplspider[archive]'")
+            raise ValueError("WARC files need an extra: pip install 'tplspider[archive]'")
         if found.base_url and found.are_archives:
             raise ValueError("base_url is for a folder: records of WARC files have addresses")
         if found.index and not found.are_archives:
@@ -150,30 +148,18 @@ def plan_feeds(settings: BaseSettings, columns: list[str]) -> dict[str, dict[str
     return feeds
 
 
-@dataclass(slots=True)
-class _Row:
-    """A row in progress; its task strips the page."""
-
-    stored: Any
-    url: str
-    page: PooledPage | None
-    outcome: str
-    task: asyncio.Task[PageTemplate | None] | None = None
-
-    @property
-    def is_ready(self) -> bool:
-        return self.task is None or self.task.done()
-
-
-def draw_pool(pages: Iterable[StoredPage], pool: Pool) -> bool:
-    """Add the first pages of a site, by their keys, to its pool; whether that changes it."""
-    changed = False
-    for number, stored in enumerate(pages):
-        _, page, _ = read_page(stored)
-        if number >= READ_FOR_POOL or (page and not pool.takes(page.place)):
-            break
-        changed |= page is not None and pool.add(page)
-    return changed
+def row_of(
+    stored: StoredPage, url: str, outcome: str, found: PageTemplate | None, columns: Iterable[str]
+) -> StrippedRow:
+    """A row for a feed; if there is no text, its texts are empty and its evidence is None."""
+    row = StrippedRow(url=url, path=shown_path(stored.path), outcome=outcome)
+    for name in columns:
+        if name == "offset":
+            row[name] = stored.offset
+        elif name not in row:
+            value = getattr(found, name, None if name == "evidence" else "")
+            row[name] = storable(value) if isinstance(value, str) else value
+    return row
 
 
 class TemplateStripSpider(Spider):
@@ -197,7 +183,6 @@ class TemplateStripSpider(Spider):
         self.phase, self.done = "listed", 0  # for the progress
         self._is_closing = False
         self._extraction: Extraction | None = None
-        self._pools: OrderedDict[str, tuple[PooledPage, ...]] = OrderedDict()  # the last used last
         self._store: PoolFolder | None = None
         if pool := self.arguments.pool:
             from tplspider.pools.store import PoolFolder
@@ -208,7 +193,7 @@ class TemplateStripSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         settings = crawler.settings
         if Config.of(settings).confine:
-            raise ValueError("TPLSPIDER_CONFINE is on: jobs read no files of the server")
+            raise ValueError("TPLSPIDER_CONFINE is on: jobs may not read files of the server")
         spider = super().from_crawler(crawler, *args, **kwargs)
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
@@ -242,14 +227,14 @@ class TemplateStripSpider(Spider):
         Config.of(settings)
         arguments = StripArguments.of(given)
         if not plan_feeds(settings, arguments.columns()):
-            raise ValueError("give -O FILE for the rows")
+            raise ValueError("no output: give -O FILE for the rows")
         if arguments.markdown:
             from tplspider.template.markdown import check_markdown  # imported lazily: optional
 
             check_markdown()
         folder = arguments.paths[0]
         if not arguments.are_archives and not any(files for _, _, files in os.walk(folder)):
-            raise ValueError(f"{str(folder)!r}: there is no file in it")
+            raise ValueError(f"{str(folder)!r}: the folder is empty")
 
     async def start(self) -> AsyncIterator[Any]:
         try:
@@ -259,6 +244,7 @@ class TemplateStripSpider(Spider):
                 async for row in self._rows(storage):
                     if self._is_closing:
                         return
+                    self._count(row["outcome"])
                     yield row
                     self.done += 1
                     if self.crawler.stats.get_value("tplspider/lost_files"):
@@ -297,75 +283,68 @@ class TemplateStripSpider(Spider):
         return archive.open()
 
     async def _rows(self, storage: StoredPages) -> AsyncIterator[StrippedRow]:
-        from tplspider.pools.strip_job import STRIP, StripJob
+        from tplspider.pools.site_templates import STRIP, StripJob
 
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
         count, config = self.arguments.workers or self.config.extract_workers, self.config
         self._extraction = Extraction(
             STRIP, workers=count, seconds=config.extract_seconds, megabytes=config.extract_mb
         )
-        waiting: deque[_Row] = deque()
-        size = 0
+        pool_of = lru_cache(_POOLS)(partial(self._pool, storage))
+        waiting: deque[tuple[asyncio.Task[StrippedRow], int]] = deque()  # with the size of a page
         try:
             for stored in storage.pages():
-                row = _Row(stored, *read_page(stored))
-                if row.page:
-                    size += row.page.size
-                    pool = self._pool(storage, stored.site)
-                    job: Any = StripJob(row.page, stored.site, wanted)
-                    row.task = asyncio.create_task(self._extraction.extract(job, cast("Any", pool)))
-                waiting.append(row)
+                url, page, outcome = read_page(stored)
+                pool = pool_of(stored.site) if page else ()
+                job: Any = StripJob(page, stored.site, wanted) if page else None
+                row = asyncio.create_task(self._row(stored, url, outcome, job, pool))
+                waiting.append((row, page.size if page else 0))
                 while waiting and (
-                    waiting[0].is_ready or len(waiting) > _AHEAD * count or size > _AHEAD_BYTES
+                    waiting[0][0].done()
+                    or len(waiting) > _AHEAD * count
+                    or sum(size for _, size in waiting) > _AHEAD_BYTES
                 ):
-                    first = waiting.popleft()
-                    size -= first.page.size if first.page else 0
-                    yield await self._finished(first)
+                    yield await waiting.popleft()[0]
                 await asyncio.sleep(0)  # the workers have their turn
             while waiting:
-                yield await self._finished(waiting.popleft())
+                yield await waiting.popleft()[0]
         finally:
-            for row in waiting:
-                if row.task:
-                    row.task.cancel()
+            for row, _ in waiting:
+                row.cancel()
 
     def _pool(self, storage: StoredPages, site: str) -> tuple[PooledPage, ...]:
         """The pool of a site, as of all its pages."""
-        from tplspider.pools.pool import Pool
+        from tplspider.pools.pool import draw
 
-        if site not in self._pools:
-            store = self._store if site else None
-            pool = Pool(store.load(site) if store else ())
-            if draw_pool(storage.pages(site), pool) and store:
-                store.save(site, pool.pages)
-            self._pools[site] = pool.pages
-        self._pools.move_to_end(site)
-        while len(self._pools) > _POOLS:
-            self._pools.popitem(last=False)
-        return self._pools[site]
+        store = self._store if site else None
+        pages = (read_page(stored)[1] for stored in storage.pages(site))
+        known = tuple(store.load(site)) if store else ()
+        pool = draw(pages, known).pages
+        if store and pool != known:
+            store.save(site, pool)
+        return pool
 
-    async def _finished(self, row: _Row) -> StrippedRow:
-        """A row for a feed; if it is no page, its texts are empty and its evidence is None."""
-        stored, outcome, found = row.stored, row.outcome, None
-        is_archived = "offset" in self.columns
-        path = shown_path(os.fsencode(stored.file.name) if is_archived else stored.path)
+    async def _row(
+        self, stored: StoredPage, url: str, outcome: str, job: Any, pool: Any
+    ) -> StrippedRow:
+        """The row of a page, or of what is none: then there is no *job*."""
+        assert self._extraction
+        found = None
         try:
-            found = await row.task if row.task else None
+            if job:
+                found = await self._extraction.extract(job, pool)
         except ExtractionError as error:
             outcome = error.outcome
-            logger.error("%s: %s", row.url if is_archived else path, error)  # noqa: TRY400
+            label = url if self.arguments.are_archives else shown_path(stored.path)
+            logger.error("%s: %s", label, error)  # noqa: TRY400
+        return row_of(stored, url, outcome, found, self.columns)
+
+    def _count(self, outcome: str) -> None:
         self.outcomes[outcome] += 1
         self.counts.answered += 1
         self.crawler.stats.inc_value(f"tplspider/outcome/{outcome}")
         if outcome in LOST:
             count_lost(self.crawler)
-        item = StrippedRow(url=row.url, path=path, outcome=outcome)
-        for name in self.columns[len(item) :]:
-            value = getattr(found, name, None if name == "evidence" else "")
-            item[name] = storable(value) if isinstance(value, str) else value
-        if is_archived:
-            item["offset"] = stored.offset
-        return item
 
     def _outputs(self) -> list[Path]:
         """Files that this run writes: they have no rows if they are in the folder."""

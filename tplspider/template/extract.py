@@ -8,7 +8,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from math import inf
@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Protocol
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
 from tplspider.template.line_scores import first_stage
+from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
 from tplspider.template.lines import (
     FoundLines,
     Line,
     line_names,
+    line_parts,
     lines_of_elements,
     lines_of_parts,
     page_lines,
@@ -191,12 +193,14 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
+    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`).
     """
 
     key: FlatPage
     template: list[bool]
     loose: list[int]
     data: list[int] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)  # of the key page
     pages: list[str] = field(default_factory=list)  # addresses of those with evidence
     titles: list[str] = field(default_factory=list)  # of the same
@@ -225,7 +229,8 @@ def compare_pages(
 
     The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
     """
-    lines = page_lines(flat)
+    runs = line_parts(flat)
+    lines = page_lines(flat, runs)
     inside = SubtreeBags(flat)
     mappings: list[list[int]] = []
     others: list[Companion] = []
@@ -279,9 +284,13 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
+    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
+    labels += marked_texts(flat)
     titles = [other.title for other in others]
     scored = [(other.slots, other.lines) for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, lines, urls, titles, scored)
+    return Comparison(
+        flat, template, sorted(loose), votes.data, labels, lines, urls, titles, scored
+    )
 
 
 # What comes of comparing a key page: its texts and its HTML, without the template.
@@ -304,7 +313,9 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        found.content_text = "\n".join(lines_of_elements(flat, outermost, loose))
+        found.content_text = "\n".join(
+            lines_of_elements(without_labels(flat, comparison.labels), outermost, loose)
+        )
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
     _add_main_part(found, comparison, wanted)
@@ -322,6 +333,13 @@ def _add_main_part(found: PageTemplate, comparison: Comparison, wanted: frozense
         found.main_text = "\n".join(main.lines())
     if "main_html" in wanted:
         found.main_html = main.take_html()
+def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
+    """The page with these texts left out."""
+    texts, tails = page.written.written_texts[:], page.written.written_tails[:]
+    for node in labels:
+        (texts if node >= 0 else tails)[max(node, ~node)] = ""
+    written = replace(page.written, written_texts=texts, written_tails=tails)
+    return replace(page, written=written)
 
 
 def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTemplate:
@@ -382,6 +400,7 @@ class Companion:
     inside: SubtreeBags  # of the page
     lines: FoundLines
     slots: Slots
+    placed: PlacedTexts
     title: str
 
 
@@ -464,9 +483,14 @@ class Companions:
             bare = flat.without_tree()
             # Pages of a site have the same few names, a fifth of all that is kept of them.
             bare.names = [self._names.setdefault(name, name) for name in flat.names]
-            lines = page_lines(flat)
-            slots = first_stage(flat, lines).by_slot()
-            found = Companion(bare, SubtreeBags(bare), line_names(flat), slots, title_of(flat))
+            found = Companion(
+                bare,
+                SubtreeBags(bare),
+                line_names(flat),
+                first_stage(flat, page_lines(flat)).by_slot(),
+                placed_texts(flat),
+                title_of(flat),
+            )
             self._made += 1
             self._kept[name] = found
         self._kept.move_to_end(name)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tplspider.web.html import (
     LARGE,
-    Addresses,
     Element,
     NodeTexts,
     Targets,
@@ -42,16 +41,15 @@ class Vocabulary:
 
     own: dict[Content, int] = field(default_factory=dict)
     subtrees: dict[tuple[int, ...], int] = field(default_factory=dict)
-    addresses: Addresses = field(default_factory=dict)  # where they lead, since pages share them
 
     @property
     def size(self) -> tuple[int, ...]:
         """How many there are of each."""
-        return len(self.own), len(self.subtrees), len(self.addresses)
+        return len(self.own), len(self.subtrees)
 
     def shrink(self, size: tuple[int, ...]) -> None:
         """Forget what has come since there were so many: it is what came last."""
-        parts: tuple[dict[Any, Any], ...] = self.own, self.subtrees, self.addresses
+        parts: tuple[dict[Any, Any], ...] = self.own, self.subtrees
         for part, length in zip(parts, size, strict=True):
             for _ in range(len(part) - length):
                 part.popitem()
@@ -102,16 +100,16 @@ def flatten(root: Element, url: str, vocabulary: Vocabulary) -> FlatPage:
     page = FlatPage(nodes, above, tags, words, links, targets, written, numbers, places)
     ids, classes = (map(_ATTRIBUTE, nodes, repeat(name)) for name in ("id", "class"))
     page.names = list(zip(ids, classes, strict=True))
-    _read_links(page, url, vocabulary.addresses)
+    _read_links(page, url)
     _nest(page)
     _set_stray_text_apart(page)
     number(page, vocabulary)
     return page
 
 
-def _read_links(page: FlatPage, url: str, addresses: Addresses) -> None:
+def _read_links(page: FlatPage, url: str) -> None:
     """Find out where the links, images and frames of a page lead."""
-    targets = Targets(page.elements[0], url, addresses)
+    targets = Targets(page.elements[0], url)
     page.url = targets.own
     known: dict[str, tuple[str, str]] = {}
     elements, links, page_targets = page.elements, page.links, page.targets

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
-from itertools import chain, groupby, pairwise, repeat
+from itertools import chain, compress, groupby, pairwise, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,7 +203,8 @@ def _all_letters(texts: list[str]) -> list[int]:
     return counts
 
 
-# Some words, the element they are directly in, the link that is in or -1, and their length.
+# Some words, the element they are directly in, the link that is in or -1, and their node: ~ of it
+# if they stand after it.
 Words = tuple[str, int, int, int]
 Names = tuple[tuple[str, str], ...]  # of a line
 
@@ -234,12 +235,12 @@ class Line(NamedTuple):
         return _names(self.text, self.link, self.target) if self.link else ((self.text, ""),)
 
 
-def page_lines(page: FlatPage) -> list[Line]:
-    """The visible lines of a page, in document order.
+def page_lines(page: FlatPage, runs: list[list[Words]] | None = None) -> list[Line]:
+    """The visible lines of a page, in document order; *runs* are its line_parts, if known.
 
     A run of nothing but links and signs between them (Home | News) is a line for each link.
     """
-    rows = list(_rows(page))
+    rows = list(_rows(line_parts(page) if runs is None else runs))
     counts = _all_letters([text for text, _, _ in rows])
     return [
         _line(page, *row, n)
@@ -274,7 +275,7 @@ class FoundLines(Counter[tuple[str, str]]):
 def line_names(page: FlatPage) -> FoundLines:
     """The names of the lines of a page."""
     names: list[tuple[str, str]] = []
-    for text, _, link in _rows(page):
+    for text, _, link in _rows(line_parts(page)):
         if link >= 0:
             names += _names(text, page.links[link], page.targets[link])
         else:
@@ -290,9 +291,9 @@ def _names(text: str, link: str, target: str) -> Names:
     return tuple({(text, where): None for where in (link, target, path)})
 
 
-def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
+def _rows(runs: list[list[Words]]) -> Iterator[tuple[str, list[Words], int]]:
     """What makes each line: its text, its parts, and the link that it is or -1."""
-    for run in _runs(page):
+    for run in runs:
         if len(run) == 1:  # as most of them, and there may be many
             yield run[0][0], run, run[0][2]
         elif _is_links(run):
@@ -304,7 +305,7 @@ def _rows(page: FlatPage) -> Iterator[tuple[str, list[Words], int]]:
             yield " ".join([part for part, _, _, _ in run]), run, -1
 
 
-def _runs(page: FlatPage) -> list[list[Words]]:  # noqa: PLR0912 - one walk, of a large page maybe
+def line_parts(page: FlatPage) -> list[list[Words]]:  # noqa: PLR0912 - one walk, of a large page maybe
     """The words between two ends of a line, for all lines."""
     runs: list[list[Words]] = []
     run: list[Words] = []
@@ -333,7 +334,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:  # noqa: PLR0912 - one walk, of 
                 link, link_place = around.pop()
             tail, top, closed = tails[top], parents[top], top
             if tail and top >= 0:  # what is after the body is not in it
-                run.append((tail, numbers[top], link, len(nodes.written_tails[closed])))
+                run.append((tail, numbers[top], link, ~closed))
         if place == len(kinds):
             break
         top = place
@@ -350,7 +351,7 @@ def _runs(page: FlatPage) -> list[list[Words]]:  # noqa: PLR0912 - one walk, of 
                 around.append((link, link_place))
                 link, link_place = numbers[place], place
         if text:
-            run.append((text, numbers[place], link, len(nodes.written_texts[place])))
+            run.append((text, numbers[place], link, place))
     if run:
         runs.append(run)
     return runs
@@ -374,8 +375,10 @@ def _line(page: FlatPage, text: str, run: list[Words], link: int, count: int) ->
     else:
         elements = tuple(dict.fromkeys([element for _, element, _, _ in run]))
         if link < 0:
-            linked = sum([length for _, _, in_link, length in run if in_link >= 0])
-            share = linked / sum([length for _, _, _, length in run])
+            texts, tails = page.written.written_texts, page.written.written_tails
+            sizes = [len(texts[n] if n >= 0 else tails[~n]) for _, _, _, n in run]
+            linked = sum(compress(sizes, [in_link >= 0 for _, _, in_link, _ in run]))
+            share = linked / sum(sizes)
     if link >= 0:
         what = text, page.links[link], page.targets[link], elements, count, 1.0
     else:

@@ -352,7 +352,7 @@ def check_markdown() -> None:
         found = None
     if found is None:
         raise MarkdownMissingError(
-            "Markdown needs html-to-markdown: pip install -e '.[markdown]' in a clone"
+            "Markdown needs html-to-markdown: pip install 'tplspider[markdown]'"
         )
 
 

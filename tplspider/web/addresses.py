@@ -381,14 +381,9 @@ def registered_domain(host: str) -> str:
     return _public_suffixes()(host).top_domain_under_public_suffix
 
 
-_DRAW = blake2b(digest_size=8)
-
-
 def place_of(identity: str) -> int:
     """The place of the page with this identity in every draw of pages, the same on every machine.
 
     It is a number of 64 bits that tells an address from others, too.
     """
-    drawn = _DRAW.copy()  # half the time of a new one
-    drawn.update(identity.encode("utf-8", "replace"))
-    return int.from_bytes(drawn.digest())
+    return int.from_bytes(blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import compress, count
-from operator import not_
 from sys import intern
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -27,8 +25,11 @@ from tplspider.web.addresses import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lxml.etree import _Element
 
-Element = etree._Element  # noqa: SLF001 - lxml has no public name for the type of its elements
+    Element = _Element
+else:
+    Element = type(etree.Element("a"))  # lxml has no public name for it
 
 
 class _Parser(etree.HTMLParser):
@@ -176,16 +177,10 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
     """Which nodes are elements, and not in one that does not count."""
-    all_tags = {*tags}
-    counted = {tag for tag in all_tags if isinstance(tag, str) and tag not in UNCOUNTED}
-    if counted == all_tags:
-        return [True] * len(tags)
-    kept = list(map(counted.__contains__, tags))
-    left = list(compress(count(), map(not_, kept)))
-    if any(place + 1 < len(above) and above[place + 1] == place for place in left):
-        for place, parent in enumerate(above[1:], 1):
-            if not kept[parent]:
-                kept[place] = False
+    kept: list[bool] = []
+    for tag, parent in zip(tags, above, strict=True):
+        counts = isinstance(tag, str) and tag not in UNCOUNTED
+        kept.append(counts and (parent < 0 or kept[parent]))
     return kept
 
 
@@ -313,40 +308,22 @@ def _is_ignored(url: str) -> bool:
     return bool(endings) and not IGNORED_EXTENSIONS.isdisjoint({endings[-1], ".".join(endings)})
 
 
-# Addresses for which the directory of the base is all that counts: a query alone is put behind all
-# of the base, http:x is relative to some, and // is none at all.
-_PUT_BEHIND = re.compile(r"(?:https?://|/)?[\w.~%-][\w.~%/?&=+,-]*|/")
 _ENDING = re.compile(r"(?:/index)?\.\w+$|/$")
 
 
-# By a directory and an address, or by a base, an address and "": where it leads, and that without
-# its query, and the query.
-Addresses = dict[tuple[str, ...], tuple[str, str, str]]
-
-
 class Targets:
-    """Where the addresses that a page has lead; *known* is what was found out for other pages."""
+    """Where the addresses that a page has lead."""
 
-    def __init__(self, root: Element, url: str, known: Addresses | None = None) -> None:
+    def __init__(self, root: Element, url: str) -> None:
         page, base = Resolver(url), _base(root)
         self.resolver = page.moved_to(base) if base else page
-        self._known = {} if known is None else known
-        self._directory = _directory(self.resolver.base)
         self.own = unquote(url.partition("#")[0].partition("?")[0])
         path = _ENDING.sub("", _path(url)).strip("/")
-        last = path.rpartition("/")[2]
-        names = sorted({path, quote(path, safe=""), unquote(path), last}, key=len, reverse=True)
-        self._names = [name for name in names if len(name) > 3]
-        # What has none of these in it has none of the names: most names end with the last.
-        self._signs = self._names[-1:]
-        if not all(self._signs[0] in name for name in self._names):
-            self._signs = self._names
+        names = {path, quote(path, safe=""), unquote(path), path.rpartition("/")[2]}
+        self._names = sorted((name for name in names if len(name) > 3), key=len, reverse=True)
 
     def read(self, raw: str) -> tuple[str, str]:
         """Where an address as it is written leads, with its fragment if that is in the page."""
-        found = self._known.get((self._directory, raw))  # most are known, and have no fragment
-        if found is not None:
-            return self._seen_from_here(found)
         address, _, fragment = raw.strip().partition("#")
         link, target = self.of(address)
         return link + fragment if link.endswith("#") else link, target
@@ -359,46 +336,16 @@ class Targets:
         """
         if not address:
             return "self?#", self.own
-        found = self._known.get((self._directory, address)) or self._look_up(address)
-        return self._seen_from_here(found)
-
-    def _seen_from_here(self, found: tuple[str, str, str]) -> tuple[str, str]:
-        target, base_address, query = found
+        target = unquote(self.resolver.join(address))
+        base_address, _, query = target.partition("?")
         if base_address == self.own:
             return f"self?{query}#", target if query else self.own
-        for name in self._signs:
-            if name in target:
-                return self._starred(*found), target
-        return target, target
-
-    def _starred(self, link: str, base_address: str, query: str) -> str:
-        """An address with a star for the page's own path."""
+        link = target
         if query and any(name in query for name in self._names):
             link = f"{base_address}?*"  # with this page's address a share link has its title, too
         for name in self._names:
             link = link.replace(name, "*")
-        return link
-
-    def _look_up(self, address: str) -> tuple[str, str, str]:
-        """Where an address leads that is not known in this directory."""
-        place: tuple[str, ...] = (self._directory, address)
-        if not _PUT_BEHIND.fullmatch(address):
-            place = (self.resolver.base, address, "")
-        found = self._known.get(place)
-        if found is None:
-            target = unquote(self.resolver.join(address))
-            base_address, _, query = target.partition("?")
-            found = self._known[place] = target, base_address, query
-        return found
-
-
-def _directory(base: str) -> str:
-    """What of a base addresses are put behind, most of them; all of it, where that is not sure."""
-    scheme, _, rest = base.partition("://")
-    host, slash, path = rest.partition("/")
-    if not slash or any(sign in base for sign in "?#;\\"):
-        return base
-    return f"{scheme}://{host}/{path.rpartition('/')[0]}"
+        return link, target
 
 
 def _path(url: str) -> str:

@@ -55,6 +55,7 @@ _TEXT_ENDINGS = (
     " .h++ .hh .hpp .hs .htc .hxx .ics .icz .jad .java .js .json .ksh .lhs .ltx .mjs .mml .moc .n3"
     " .p .pas .patch .pl .pm .pot .py .rdf .rss .rtx .scala .sct .sgm .sgml .sh .srt .sty .tcl .tex"
     " .text .tk .tm .ts .tsv .txt .uls .vcf .vcs .vtt .wml .wmls .wsc .wsdl .xml .xpdl .xsd .xsl"
+    " .markdown .md .rst"
 )
 SNIFFED = 5000  # bytes that tell what a page without a type is
 _WESTERN = ("cp1252", "iso8859-15")  # w3lib takes ASCII and ISO 8859-1 for the former

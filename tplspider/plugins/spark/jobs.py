@@ -51,7 +51,7 @@ def tell(line: str) -> None:
 
 
 def start(name: str) -> SparkSession:
-    """The session, as ``spark-submit`` was told; ValueError if it would run tasks twice."""
+    """The session, as ``spark-submit`` configures it; ValueError if it would run tasks twice."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
@@ -139,10 +139,10 @@ def _batch(rows: list[tuple[str, str]]) -> pa.RecordBatch:
 def tell_outcomes(summaries: DataFrame) -> None:
     """Say how many key pages have which outcome."""
     found = summaries.groupBy("complete", "key_outcome").count().collect()
-    told: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in found:
         good = "complete" if row["complete"] else "partial"
         outcome = good if row["key_outcome"] == "ok" else row["key_outcome"]
-        told[outcome] = told.get(outcome, 0) + row["count"]
-    parts = [f"{count} {outcome}" for outcome, count in sorted(told.items())]
-    tell(f"{sum(told.values())} key pages: {', '.join(parts)}")
+        counts[outcome] = counts.get(outcome, 0) + row["count"]
+    parts = [f"{count} {outcome}" for outcome, count in sorted(counts.items())]
+    tell(f"{sum(counts.values())} key pages: {', '.join(parts)}")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -29,11 +28,10 @@ from tplspider.plugins.spark.jobs import (
     start,
     tell,
 )
-from tplspider.pools.pool import Pool, PooledPage
-from tplspider.pools.strip_job import STRIP, StripJob
+from tplspider.pools.pool import PooledPage, draw
+from tplspider.pools.site_templates import STRIP, StripJob
 from tplspider.sources.archive import WarcSite
-from tplspider.spiders.template_strip import COLUMNS, draw_pool, read_page, shown_path
-from tplspider.web.text import storable
+from tplspider.spiders.template_strip import COLUMNS, read_page, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +65,8 @@ def main(given: list[str] | None = None) -> int:
     kinds = {name: "BIGINT" if name in _NUMBERS else "STRING" for name in task.columns}
     ddl = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
     counts = output.write(rows, {PAGES: ddl})[PAGES].groupBy("outcome").count().collect()
-    told = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
-    tell(f"{sum(row['count'] for row in counts)} pages: {told}")
+    outcomes = ", ".join(f"{row['count']} {row['outcome']}" for row in sorted(counts))
+    tell(f"{sum(row['count'] for row in counts)} pages: {outcomes}")
     output.clean()
     return 0
 
@@ -108,26 +106,19 @@ class StripTask:
                         url, page, outcome = read_page(stored)
                         found = None
                         if page:
-                            job: Any = StripJob(page, site, wanted)
-                            strip = worker.extract(job, cast("Any", pool_of(archive, site)))
+                            job = StripJob(page, site, wanted)
+                            strip = worker.extract(job, pool_of(archive, site))
                             try:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
                                 outcome = error.outcome
-                        path = shown_path(os.fsencode(stored.file.name))
-                        row: dict[str, Any] = {"url": url, "path": path, "outcome": outcome}
-                        for name in self.columns[len(row) :]:
-                            value = getattr(found, name, None if name == "evidence" else "")
-                            row[name] = storable(value) if isinstance(value, str) else value
-                        yield row | {"offset": stored.offset}
+                        yield row_of(stored, url, outcome, found, self.columns)
             finally:
                 runner.run(worker.close())
 
 
 def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    pool = Pool()
-    draw_pool(archive.pages(site), pool)
-    return pool.pages
+    return draw(read_page(stored)[1] for stored in archive.pages(site)).pages
 
 
 if __name__ == "__main__":

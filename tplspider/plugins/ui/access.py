@@ -89,7 +89,7 @@ class Access:
     def make_code(self, path: str) -> str:
         """A code that leads a browser to *path*, once. ValueError for a path that is not ours."""
         if not _OWN_PATH.fullmatch(path):
-            raise ValueError("to: expected a path of this server, /searches/... for instance")
+            raise ValueError("to: expected a path of this server, such as /searches/...")
         while len(self._codes) >= _MOST:
             del self._codes[next(iter(self._codes))]
         code = token_urlsafe(24)
@@ -116,7 +116,7 @@ class Access:
         """Whether a request is the owner's. Raises RefusedError if it may not be answered."""
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
         if not self.is_own_host(host):  # a site may have its name lead to 127.0.0.1
-            raise RefusedError(403, "this server does not go by that name (Host)")
+            raise RefusedError(403, "this server does not have that name (Host)")
         is_own = origin == f"http://{host}"
         if origin is not None and not is_own and not origin.startswith(_EXTENSIONS):
             raise RefusedError(403, "other pages may not use this server (Origin)")

@@ -38,7 +38,7 @@ _ID = "{id:[0-9a-f]{16}}"
 _FEED = "{kind:candidates|summary|texts}.{format:jl|json|csv}"
 _LARGEST = 8 << 20  # bytes of a request: ten thousand addresses are less
 _MOST_LISTED, _LISTED = 1000, 100
-_EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "guided"}'
+_EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "kinds"}'
 _KINDS: dict[str, type] = {
     "candidates": TemplateCandidate,
     "summary": CandidateSearch,
@@ -171,7 +171,7 @@ class App:
         path = self._access.redeem(request.query.get("code", ""))
         is_known = self._access.has_session(request)
         if path is None and not is_known:
-            raise RefusedError(401, "this address was used before, or is more than a minute old")
+            raise RefusedError(401, "this address was used already, or is more than a minute old")
         # Not HTTPSeeOther, which would quote the path again.
         found = web.Response(status=303, headers={"Location": path or "/"})
         if not is_known:
@@ -206,7 +206,7 @@ class App:
         if not isinstance(addresses, str) or given.keys() - {"n", "strategy"}:
             raise RefusedError(400, _EXPECTED)
         options = {name: value for name, value in given.items() if value is not None}
-        # In a thread: thousands of addresses take a while.
+        # In a thread: thousands of addresses take long.
         wanted, refused = await asyncio.to_thread(read_lines, addresses, options)
         if not wanted and not refused:
             raise RefusedError(400, "no address is given")

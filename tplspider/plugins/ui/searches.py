@@ -23,6 +23,7 @@ from tplspider.plugins.ui.store import LOST, MOST, Run, StoreError
 from tplspider.report.words import answer_words, reason_words
 from tplspider.search.answer import LONGEST
 from tplspider.search.cliques import CANCELLED
+from tplspider.search.kinds import KINDS
 from tplspider.search.session import SearchOptions
 from tplspider.web.html import Link
 from tplspider.web.page import NO_LINKS, NOT_LOADED
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DEFAULTS = SearchOptions(strategy="guided")  # it needs fewer loads
+_DEFAULTS = SearchOptions(strategy=KINDS)  # the text is wanted
 
 
 class TooManyError(ValueError):
@@ -154,7 +155,7 @@ class Searches:
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
         """Begin searches. Raises TooManyError or StoreError, and none is begun."""
         if len(self.open) + len(wanted) > MOST:
-            raise TooManyError(f"{len(self.open)} searches are open, and {MOST} is the most")
+            raise TooManyError(f"{len(self.open)} searches are open, the limit is {MOST}")
         runs = [
             Run(token_hex(8), without_credentials(w["url"]), w["n"], w["strategy"], time.time())
             for w in wanted
@@ -247,13 +248,13 @@ class Searches:
             "title": _text(page.title) if page else "",
             "anchor_text": _text(link.anchor_text) if isinstance(link, Link) else "",
             "similarity": similarity(search.key_page, page) if page else None,
-            "members": [member.rank for member in search.members],
+            "members": [page.rank for page in search.found],
             "loads": search.loads,
         }
         found = self._begun[session.search_id]
         found.pages[visit.rank] = _member(row)
         found.run.tried, found.run.loads = max(found.run.tried, visit.rank), search.loads
-        found.run.members = [found.pages[member.rank] for member in search.members]
+        found.run.members = [found.pages[page.rank] for page in search.found]
         found.add("link", **row)
 
     def search_settled(self, session: SearchSession) -> None:
@@ -291,7 +292,10 @@ class Searches:
         run.state = outcome(summary, has_text=text is not None)
         run.key_url, run.title = summary.key_url, summary.key_title
         run.links, run.tried, run.loads = summary.links, len(summary.explored), summary.loads
-        run.members = [_member(asdict(candidate)) for candidate in answer.candidates]
+        pages: list[Any] = [asdict(candidate) for candidate in answer.candidates]
+        if summary.method == KINDS:
+            pages = [row for row in summary.explored if row["outcome"] == "page"]
+        run.members = [*map(_member, pages)]
         run.length = len(text.main_text) if text else 0
         run.headline = words.headline
         if run.state == "none" and summary.key_outcome != "ok":  # a page without links has a text

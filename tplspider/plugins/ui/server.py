@@ -14,6 +14,7 @@ import socket
 import sys
 import webbrowser
 from contextlib import closing, suppress
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
@@ -111,7 +112,7 @@ def prepare(settings: Settings) -> None:
     if find_spec("html_to_markdown"):
         settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
     if settings.get("JOBDIR"):
-        raise ValueError("JOBDIR: the searches of scrapy ui are not those of a job")
+        raise ValueError("JOBDIR: scrapy ui does not use it")
     TemplateCandidatesSpider.check({"_keys": None}, settings)
 
 
@@ -216,9 +217,9 @@ def _run_server(
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
             if port != before:
-                say(f"The port is {port} from now on: write the extension again if it has another")
+                say(f"The port is now {port}: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
-            say(f"Ctrl-C ends it; in another terminal, this gives a new address: {command}")
+            say(f"Ctrl-C ends it; in another terminal, this prints a new address: {command}")
 
         serving = asyncio.get_event_loop().create_task(
             serve(process, folder, access, listener, ready)
@@ -257,8 +258,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
-                f"port {port} is taken by another program: give another port with --port; or, if"
-                " that program is a scrapy ui, the --dir that it has"
+                f"port {port} is in use: give another with --port; or, if scrapy ui has it,"
+                " the --dir of that one"
             ) from error
         raise ValueError(f"--host {host!r} --port {port}: {error.strerror or error}") from error
 
@@ -285,3 +286,62 @@ def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None
     request = Request(address, data, headers or {})  # noqa: S310 - written by us
     with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
         return json.loads(answer.read(1 << 16))
+
+
+# The button for browsers (``scrapy ui --extension``).
+
+_MANIFEST, _DEFAULTS = "manifest.json", "defaults.js"  # where the port is
+_ID = b'"tplspider@tplspider.example"'
+_WRITTEN = """\
+The extension is in {folder}, for scrapy ui on port {port}. Load it:
+  Chromium and the like: open chrome://extensions, switch on "Developer mode", press
+    "Load unpacked", and choose the folder
+  Firefox: open about:debugging#/runtime/this-firefox, press "Load Temporary Add-on", and
+    choose the folder's manifest.json
+Then start scrapy ui, press the button, and paste the token, which is in
+  {token}
+If you want no extension, this address as a bookmark opens the form, filled in with the page's:
+  {bookmarklet}"""
+
+
+def give_extension(opts: argparse.Namespace) -> str:
+    """Write the extension; returns how to load it. Raises ValueError and OSError."""
+    state = state_folder(opts)
+    folder = Path(opts.extension).resolve()
+    port = state.port() if opts.port is None else read_port(opts.port)
+    if not port:
+        raise ValueError("--port 0: the extension has to know the port")
+    if port != state.port():
+        try:
+            with state.lock:  # from now on the server listens where the extension looks for it
+                state.write("port", str(port))
+        except Timeout:
+            raise ValueError(f"--port {port}: a server has {state.path}: end it first") from None
+    write_extension(folder, port)
+    state.token()  # makes one if there is none
+    names = {"folder": folder, "port": port, "token": state.token_file}
+    return _WRITTEN.format(**names, bookmarklet=bookmarklet(port))
+
+
+def write_extension(folder: Path, port: int) -> None:
+    """Write the extension for a server on *port* to a new or empty folder, or over an older one.
+
+    Raises ValueError for a folder with other files.
+    """
+    source = files("tplspider.plugins.ui") / "extension"
+    ours = {file.name: file.read_bytes() for file in source.iterdir()}
+    text = ours[_DEFAULTS].decode()
+    ours[_DEFAULTS] = re.sub(r"(?<=PORT = )\d+", str(port), text).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = folder / _MANIFEST
+    is_ours = manifest.is_file() and _ID in manifest.read_bytes()
+    if not is_ours and any(folder.iterdir()):
+        raise ValueError(f"{folder}: there are other files in it: give a new or an empty folder")
+    for name, data in ours.items():
+        (folder / name).write_bytes(data)
+
+
+def bookmarklet(port: int) -> str:
+    """The address of a bookmark that opens our form with the page's address; it has no token."""
+    address = f'"http://127.0.0.1:{port}/?url="+encodeURIComponent(location.href)'
+    return f'javascript:void open({address},"_blank","noopener")'

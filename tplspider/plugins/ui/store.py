@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]  # summary, candidates, and the text or None
 
-OPEN = ("waiting", "searching")
 MOST = 20_000  # searches in the list
 LOST = "the server ended before the search was over"
 

@@ -32,7 +32,7 @@ async function attempt(action) {
 async function connect() {
   allowed ||= await browser.askToReachServer();
   if (!allowed) throw new Trouble("denied", "Your browser was not allowed to reach 127.0.0.1, where scrapy ui is: try again, and allow it.");
-  if (!server.token) throw new Trouble("token", "Paste the token below: scrapy ui tells at its start in which file it is.");
+  if (!server.token) throw new Trouble("token", "Paste the token below: scrapy ui prints where it is.");
 }
 
 function show(search) {
@@ -145,7 +145,7 @@ async function open() {
   at("settings").open = !server.token;
   at(server.token ? "n" : "token").focus();
   if (!address) throw new Trouble("tab", "This tab does not show a page of the web (http or https).");
-  if (!allowed) throw new Trouble("denied", "At the first search your browser asks whether this may reach 127.0.0.1: allow it, and press the button again.");
+  if (!allowed) throw new Trouble("denied", "At the first search, your browser asks for access to 127.0.0.1: allow it, and press the button again.");
   await showLast();
 }
 

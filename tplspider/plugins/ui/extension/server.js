@@ -111,7 +111,7 @@ export class Server {
     const { start, proof } = await response.json().catch(() => ({}));
     if (!response.ok || !/^[0-9a-f]+$/.test(start) || !/^[0-9a-f]{64}$/.test(proof)) throw this.#stranger();
     if (proof !== (await this.#sign(`proof ${this.port} ${start} ${nonce}`)))
-      throw new Trouble("token", `What answers on port ${this.port} does not know this token: scrapy ui tells at its start in which file it is.`);
+      throw new Trouble("token", `What answers on port ${this.port} does not know this token: scrapy ui prints where it is.`);
     return this.#sign(`key ${this.port} ${start}`);
   }
 
@@ -122,7 +122,7 @@ export class Server {
   }
 
   #stranger() {
-    return new Trouble("stranger", `Something else than scrapy ui answers on port ${this.port}: correct the port below.`);
+    return new Trouble("stranger", `Another program answers on port ${this.port}: correct the port below.`);
   }
 }
 

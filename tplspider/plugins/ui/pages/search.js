@@ -176,7 +176,7 @@ function showMembers() {
 function showDownloads() {
   at("downloads").hidden = !run.has_answer;
   if (!run.has_answer || at("downloads").children.length) return;
-  const candidates = run.members.length ? ["candidates.csv", "candidates.jl", "candidates.json"] : [];
+  const candidates = run.members.length && run.strategy !== "kinds" ? ["candidates.csv", "candidates.jl", "candidates.json"] : [];
   for (const name of [...candidates, "summary.json", ...(run.report ? ["report.html"] : [])])
     at("downloads").append(" ", element("a", { href: `/searches/${id}/${name}`, download: name }, name));
 }

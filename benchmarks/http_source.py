@@ -1,7 +1,5 @@
 """Pages of a server on loopback, one request at a time and without cookies: a source of pages."""
 
-from __future__ import annotations
-
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 

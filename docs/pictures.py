@@ -1,9 +1,8 @@
-"""The pictures of the docs, made from the demo: ``python -m tests.support.docs_pictures``."""
-
-from __future__ import annotations
+"""The pictures of the docs, made from the demo: ``python -m docs.pictures``."""
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -11,21 +10,26 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
+from tests.support.browsers import (
+    SCREEN,
+    Opened,
+    chromium,
+    chromium_with,
+    opened,
+    popup_of,
+    watched,
+    written_extension,
+)
 from tests.support.crawls import PROJECT
-from tests.support.loaded_extension import chromium_with, popup_of, written_extension
-from tests.support.opened_pages import SCREEN, Opened, chromium, opened, watched
-from tests.support.report_pages import demo_search
+from tests.support.summaries import demo_search
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo.server import KEY_PAGE
 from tplspider.report.writer import write_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import FloatRect
 
 PICTURES = PROJECT / "docs" / "pictures"
-MOST = 150_000  # bytes of one
 HOST = "museum.example"  # the demo's port is another one each time, and so is the search
 _SEARCH = {"search_id": "c0ffee0123456789"}
 _RENAME = """([host, name]) => {

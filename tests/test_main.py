@@ -1,0 +1,133 @@
+"""``tplspider`` as people without Scrapy meet it: our commands, wherever it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.crawls import Crawl
+from tests.support.template_site import CONTENT, pages_of, routes_of
+from tplspider import __version__
+from tplspider.__main__ import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support.crawls import FixtureServer
+
+    Serve = Callable[..., FixtureServer]
+
+# What a project in the same folder may say, and would spoil what our commands print.
+SPOILERS = """
+BOT_NAME, USER_AGENT, DEPTH_LIMIT, LOG_LEVEL = "other", "other", 1, "DEBUG"
+FEEDS = {"precious.json": {"format": "json", "overwrite": True}}
+ITEM_PIPELINES = {"nothing.Here": 1}
+TPLSPIDER_ALLOW_PRIVATE = True
+"""
+
+
+@pytest.fixture
+def tplspider(tmp_path: Path) -> Callable[..., Crawl]:
+    """Run it in a Scrapy project of others."""
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = spoilers\n")
+    (tmp_path / "spoilers.py").write_text(SPOILERS)
+
+    def run(*arguments: str) -> Crawl:
+        done = subprocess.run(
+            [sys.executable, "-m", "tplspider", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "spoilers", "PYTHONWARNINGS": "default"},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return Crawl(done.returncode, done.stdout, done.stderr, tmp_path)
+
+    return run
+
+
+HERE = ("--allow-private", "-sDOWNLOAD_DELAY=0", "-sHTTPPROXY_ENABLED=0")
+
+
+def test_texts(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    url = f"{server.url}/"
+    done = tplspider(url, *HERE)
+    assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
+    done = tplspider("--json", url, *HERE)
+    row = json.loads(done.stdout)
+    assert (done.code, done.log) == (0, "")
+    assert (row["url"], row["main_text"], row["outcome"]) == (url, CONTENT[""], "ok")
+    (done.folder / "list").write_text(f"{url}\n{server.url}/a\n")
+    done = tplspider("-i", "list", "-O", "table.jl", "--markdown", *HERE)
+    assert (done.code, done.stdout, done.log) == (0, "", "")
+    rows = [json.loads(line) for line in (done.folder / "table.jl").read_text().splitlines()]
+    assert {row["url"]: row["main_markdown"] for row in rows} == {
+        url: CONTENT[""],
+        f"{server.url}/a": CONTENT["a"],
+    }
+    assert not (done.folder / "precious.json").exists()
+
+
+def test_candidates(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    done = tplspider("candidates", f"{server.url}/", "-n2", "-Oout.json", *HERE)
+    assert (done.code, done.log) == (0, "")
+    assert done.stdout.splitlines() == [row["url"] for row in done.candidates]
+    assert len(done.candidates) == 2
+
+
+def test_private_addresses(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+    """Whoever types an address, or a list of them, says so if they may be in the own network."""
+    server = serve("menu")
+    done = tplspider(f"{server.url}/", *HERE[1:])
+    assert (done.code, done.stdout) == (1, "")
+    assert "private-address" in done.log
+    assert "--allow-private" in done.log
+    assert server.log == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 0),
+        (["--help"], 0),
+        (["--version"], 0),
+        (["strip", "--help"], 0),
+        (["text", "--profile", "none", "https://example.org"], 2),
+        (["candidates"], 2),
+        (["stirp"], 2),
+        (["shard", "-s", "wrong"], 2),
+    ],
+)
+def test_what_needs_no_page(
+    tplspider: Callable[..., Crawl], arguments: list[str], code: int
+) -> None:
+    done = tplspider(*arguments)
+    assert done.code == code
+    assert "scrapy " not in (done.stdout + done.log).partition("Global")[0]
+    if code:
+        assert done.log.splitlines()[-1].startswith("tplspider")
+    elif "--version" in arguments:
+        assert done.stdout == f"tplspider {__version__}\n"
+    elif "strip" not in arguments:
+        assert all(f"  {name} " in done.stdout for name in NAMES)
+
+
+def test_commands_that_crawl_nothing_or_a_folder(tplspider: Callable[..., Crawl]) -> None:
+    done = tplspider("demo")
+    assert (done.code, done.log) == (0, "")
+    assert "tplspider candidates https://" in done.stdout
+    (done.folder / "mirror").mkdir()
+    (done.folder / "mirror" / "a.html").write_text("<p>One page")
+    done = tplspider("strip", "mirror", "-Orows.jl")
+    assert done.code == 0
+    assert len((done.folder / "rows.jl").read_text().splitlines()) == 1

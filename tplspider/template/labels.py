@@ -1,0 +1,227 @@
+"""Labels: words that pages of one kind have in the same place, amid what is their own.
+
+"Director:" beside a name and "Read more" below each lead say nothing of the page. No tree tells
+them from data that pages happen to share; their company does: where labels stand, most of what
+stands is the same on other pages, and where data stands, little is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, compress
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from tplspider.template.lines import CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tplspider.template.flat_page import FlatPage
+    from tplspider.template.lines import Words
+    from tplspider.web.html import Element
+
+KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
+MOST = 2 / 3  # of the pages of one kind must have a label
+_WORD = re.compile(r"[^\W\d_]{2}")
+_SIGN = re.compile(r"\w")
+_NUMBER = re.compile(r"\d+")
+_CODE = frozenset("code math pre textarea".split())
+
+Placed = tuple[int, str]  # a slot: the kinds of an element, its parent and the parent of that
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTexts:
+    """What kinds of elements a page has, and which texts where; with the target, if in a link."""
+
+    kinds: frozenset[int]  # tag, class, and of a cell its place in the row
+    texts: frozenset[Placed]
+    links: frozenset[tuple[Placed, str]]
+
+
+def placed_texts(page: FlatPage) -> PlacedTexts:
+    """The texts of a page, each by its place."""
+    (kinds, slots), targets = _slots(page), _targets(page)
+    texts: set[Placed] = set()
+    links: set[tuple[Placed, str]] = set()
+    for element, text in _texts(page):
+        placed = slots[element], text
+        texts.add(placed)
+        if targets[element]:
+            links.add((placed, targets[element]))
+    return PlacedTexts(frozenset(kinds), frozenset(texts), frozenset(links))
+
+
+def _texts(page: FlatPage) -> Iterator[tuple[int, str]]:
+    """The elements with each text directly in them."""
+    written, numbers = page.written, page.numbers
+    for place, text in enumerate(written.texts):
+        if text and numbers[place] >= 0:
+            yield numbers[place], text
+    for place, text in enumerate(written.tails):
+        if text and place and numbers[written.parents[place]] >= 0:
+            yield numbers[written.parents[place]], text
+
+
+def _slots(page: FlatPage) -> tuple[list[int], list[int]]:
+    """Of each element its kind and its slot, as hashes: so many tuples would be slow."""
+    parents = page.parents
+    cells = [0] * len(parents)
+    for row in {parents[cell] for cell, tag in enumerate(page.tags) if tag in CELLS}:
+        for place, cell in enumerate(page.children[row]):
+            cells[cell] = place
+    classes = [_without_numbers(name[1]) for name in page.names]
+    kinds = list(map(hash, zip(page.tags, classes, cells, strict=True)))
+    above = [0, *[kinds[parent] for parent in parents[1:]]]
+    outer = [0, *[above[parent] for parent in parents[1:]]]
+    return kinds, list(map(hash, zip(kinds, above, outer, strict=True)))
+
+
+@lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
+def _without_numbers(written: str | None) -> str:
+    return _NUMBER.sub("", written or "")
+
+
+def _targets(page: FlatPage) -> list[str]:
+    """Where the link that an element is in leads, if to a page."""
+    targets = [""] * len(page.tags)
+    for element, tag in enumerate(page.tags):
+        if tag == "a":
+            target = page.targets[element]
+            targets[element] = target if target.startswith("http") else ""
+        elif element:
+            targets[element] = targets[page.parents[element]]
+    return targets
+
+
+def find_labels(
+    page: FlatPage,
+    runs: list[list[Words]],
+    template: Sequence[bool],
+    loose: Sequence[int],
+    others: Sequence[PlacedTexts],
+) -> list[int]:
+    """The texts of a page that are labels, given the *runs* of its lines.
+
+    They are given by their nodes: *n* for the text in a node, ``~n`` for that after it. A line is
+    left out as a whole, or up to a colon, or from a link on at its end.
+    """
+    all_kinds, slots = _slots(page)
+    kinds = {*all_kinds}
+    kin = [each for each in others if len(kinds & each.kinds) >= KIN * len(kinds | each.kinds)]
+    least = max(min(2, len(others)), MOST * len(kin))
+    if len(kin) < least:
+        return []
+    own = [not yes for yes in template]
+    for element in loose:
+        own[element] = True
+    columns = {slots[part[1]] for run in runs for part in run if own[part[1]]}
+    if not columns:
+        return []
+    known = _shared_in_columns(page, slots, columns, kin, least)
+    for element, tag in enumerate(page.tags):
+        if tag in _CODE:
+            slots[element : page.ends[element]] = [0] * (page.ends[element] - element)
+    labels: list[int] = []
+    for run in runs:
+        if not any(own[part[1]] for part in run):
+            continue
+        found = [(slots[element], text) in known for text, element, _, _ in run]
+        if any(found):
+            kept = _kept(run, found, own)
+            found[kept] = [False] * len(found[kept])
+            labels += [part[3] for part in compress(run, found) if own[part[1]]]
+    return labels
+
+
+def _shared_in_columns(
+    page: FlatPage, slots: list[int], wanted: set[int], kin: list[PlacedTexts], least: float
+) -> set[Placed]:
+    """The texts that enough pages have in the same slot, as most of what stands in it."""
+    targets = _targets(page)
+    texts = {
+        (slot, text): targets[element]
+        for element, text in _texts(page)
+        if (slot := slots[element]) in wanted
+    }
+    votes = Counter(chain.from_iterable(texts.keys() & each.texts for each in kin))
+    found = {placed for placed, count in votes.items() if count >= least and _has_word(placed)}
+    columns = Counter(slot for slot, _ in filter(_has_word, texts))
+    shared = Counter(slot for slot, _ in found)
+    # A link to the same page is an entry of a list, unless all in its place are the same.
+    lists = {
+        placed[0]
+        for placed in found
+        if texts[placed] and sum((placed, texts[placed]) in each.links for each in kin) >= least
+    }
+    return {
+        placed
+        for placed in found
+        if shared[slot := placed[0]] == columns[slot]
+        or (slot not in lists and 2 * shared[slot] > columns[slot])
+    }
+
+
+def _has_word(placed: Placed) -> bool:
+    return _WORD.search(placed[1]) is not None
+
+
+def _kept(run: list[Words], found: list[bool], own: list[bool]) -> slice:
+    """Which parts of a line are kept, in a row."""
+    if all(
+        yes or not own[element] or _SIGN.search(text) is None
+        for yes, (text, element, _, _) in zip(found, run, strict=True)
+    ):
+        return slice(0)
+    start = max((n for n, part in enumerate(run, 1) if part[0].endswith(":")), default=0)
+    start = start if all(found[:start]) else 0
+    end = len(run)
+    while end > start and found[end - 1] and run[end - 1][2] >= 0:
+        end -= 1
+    return slice(start, end)
+
+
+# What authors mark as no part of the text, and the banners of the common consent tools.
+
+_MARKED = etree.XPath(".//*[@data-nosnippet or @data-ai-crawl-exclude or @aria-hidden='true']")
+_CONSENT = re.compile(
+    "onetrust-(?:consent|banner)|CybotCookiebot|cookie-(?:law-info|notice$)|didomi-host|usercentrics"
+    "|qc-cmp2?-|truste-consent|sp_message_container|iubenda-cs|cmpbox|cookiescript_|tarteaucitron"
+    "|hs-eu-cookie|BorlabsCookie|moove_gdpr|cookieconsent:"
+)
+
+
+def marked_texts(page: FlatPage) -> list[int]:
+    """The texts in what authors mark as no part of the text, by their nodes as in find_labels.
+
+    Where that is half of the page or more, it is none: a dialog hides the rest, not for long.
+    """
+    marked: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
+    marked += [
+        element
+        for element, (name, _) in zip(page.elements, page.names, strict=True)
+        if name and element.tag == "div" and _CONSENT.match(name)
+    ]
+    if not marked:
+        return []
+    numbers = {element: number for number, element in enumerate(page.elements)}
+    inside = [False] * len(page.tags)
+    for element in marked:
+        if (number := numbers.get(element, -1)) >= 0:
+            inside[number : page.ends[number]] = [True] * (page.ends[number] - number)
+    if not any(inside) or 2 * sum(map(len, compress(page.texts, inside))) >= sum(
+        map(len, page.texts)
+    ):
+        return []
+    parents = page.written.parents
+    found = [n for n, number in enumerate(page.numbers) if number >= 0 and inside[number]]
+    return found + [
+        ~n
+        for n, parent in enumerate(parents)
+        if n and page.numbers[parent] >= 0 and inside[page.numbers[parent]]
+    ]
