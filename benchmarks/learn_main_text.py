@@ -25,17 +25,17 @@ from hashlib import md5
 from multiprocessing import Pool
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
+import tplspider.template
 from benchmarks.evaluation.choices import Request, by_search
 from benchmarks.evaluation.labels import number_elements
 from benchmarks.evaluation.scores import words
-from benchmarks.evaluation.silver import OWN, SitePage, label_lines, lines_of, pages_beside
+from benchmarks.evaluation.silver import SitePage, label_lines, lines_of, pages_beside
 from benchmarks.evaluation.sites import labelled_sites, unlabelled_sites
-import tplspider.template
 from tplspider import PageSource
 from tplspider.sources.base import load_page
 from tplspider.template.extract import Companions, Comparison, not_compared
@@ -47,7 +47,7 @@ from tplspider.web.html import parse_html
 from tplspider.web.page import WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tplspider.template.line_scores import Feature, Features
     from tplspider.template.lines import Line
@@ -60,11 +60,11 @@ PENALTY = 0.5, 0.5  # on the squares of the weights of each stage
 # How much a page of a set counts, alone and compared with others. Without evidence nobody can tell
 # what else on a page is its own.
 COUNTS = {
-    "fundus": (2.0, 2.0),
-    "aed": (1.5, 1.5),
-    "swde": (0.3, 1.0),
-    "silver": (0.5, 2.0),
-    "labelled": (2.0, 4.0),
+    "fundus": (2.0, 2.5),
+    "aed": (2.0, 2.5),
+    "swde": (0.08, 1.2),
+    "silver": (0.15, 3.0),
+    "labelled": (2.0, 8.0),
 }
 UNCLEAR: frozenset[Feature] = frozenset({("to the page",), ("in", ".menu"), ("in", "nav")})
 # And how much the lines of each kind, where the site tells what is which.
@@ -156,7 +156,7 @@ Labelled = tuple["Callable[[list[Line]], Labels]", "Callable[[str], tuple[float,
 
 
 def examples(
-    name: str, host: str, pages: list[tuple[PageSource, list[PageSource], Labelled]]
+    name: str, host: str, pages: Sequence[tuple[PageSource, list[PageSource], Labelled]]
 ) -> list[Example]:
     """The examples of a site: of each page, the pages to compare it with."""
     ready: dict[bytes, tuple[ScoredLines, FoundLines]] = {}
@@ -179,7 +179,8 @@ def examples(
                     continue
                 compared = not_compared(flatten(parse_html(key.html), key.url, Vocabulary()))
             used = [page for page in chosen if page.url in compared.pages]
-            found.append(_example(name, host, compared, [other(page) for page in used], label, judge))
+            others = [other(page) for page in used]
+            found.append(_example(name, host, compared, others, label, judge))
     return found
 
 
@@ -207,14 +208,15 @@ def _example(  # noqa: PLR0917
 
 def near(one: str, other: str) -> float:
     """How many of the leading directories of two addresses are the same."""
-    left, right = ([part for part in urlsplit(url).path.split("/")[:-1] if part] for url in (one, other))
+    paths = (urlsplit(url).path.split("/")[:-1] for url in (one, other))
+    left, right = ([part for part in path if part] for path in paths)
     same = 0
     while same < min(len(left), len(right)) and left[same] == right[same]:
         same += 1
     return same / max(len(left), len(right), 1)
 
 
-def site_of_folder(job: tuple[str, str, list[dict[str, str]]]) -> list[Example]:
+def site_of_folder(job: tuple[str, str, list[dict[str, Any]]]) -> list[Example]:
     """The examples of a host of a folder of gold."""
     logging.disable(logging.CRITICAL)
     name, host, rows = job
@@ -234,20 +236,21 @@ def site_of_folder(job: tuple[str, str, list[dict[str, str]]]) -> list[Example]:
             known = _known_of_details(row, lines[n], often, len(rows))
             labelled: Labelled = partial(by_known, known), partial(found_lost_left, known)
         else:
-            places.sort(key=lambda place: (-near(row["url"], rows[place]["url"]), ids[place]))  # noqa: B023
+            places.sort(key=lambda place: (-near(row["url"], rows[place]["url"]), ids[place]))
             labelled = partial(by_gold, row["gold"]), partial(f1, row["gold"])
         pages.append((sources[n], [sources[place] for place in places[:3]], labelled))
     return examples(name, host, pages)
 
 
 def _known_of_details(
-    row: dict[str, dict[str, list[str]]], lines: set[str], often: Counter[str], pages: int
+    row: dict[str, Any], lines: set[str], often: Counter[str], pages: int
 ) -> dict[str, tuple[str, float]]:
     values = {" ".join(words(value)) for each in row["labels"].values() for value in each}
     known = {}
     for line in lines:
         size = float(len(line.split()))
-        if any(f" {value} " in f" {line} " for value in values if value) and 2 * often[line] < pages:
+        has_value = any(f" {value} " in f" {line} " for value in values if value)
+        if has_value and 2 * often[line] < pages:
             known[line] = "value", 1.0
         elif often[line] >= pages / 2 and size >= 2:
             known[line] = "boilerplate", size
@@ -262,7 +265,10 @@ def site_of_silver(job: tuple[Path, int]) -> list[Example]:
     site = unlabelled_sites(job[0])[job[1]]
     files = [load_page(site.pages, site.pages.address(file)) for file in site.pages.files()]
     all_pages = {page.url: page for page in files if isinstance(page, WebPage)}
-    read = {url: SitePage(urlsplit(url).path, lines_of(page.text, url)) for url, page in all_pages.items()}
+    read = {
+        url: SitePage(urlsplit(url).path, lines_of(page.text, url))
+        for url, page in all_pages.items()
+    }
     pages = []
     for path, sound in site.keys:
         if not sound:
@@ -476,10 +482,10 @@ def table(examples_: list[Example]) -> Iterator[str]:
         yield f"{name:9} {siblings} siblings  {len(hosts[0]):3} hosts  {'   '.join(cells)}"
 
 
-def folder_jobs(folder: Path) -> Iterator[tuple[str, str, list[dict[str, str]]]]:
+def folder_jobs(folder: Path) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
     """The hosts of the sets in a folder."""
     for file in sorted(folder.glob("*.jsonl.xz")):
-        hosts: dict[str, list[dict[str, str]]] = defaultdict(list)
+        hosts: dict[str, list[dict[str, Any]]] = defaultdict(list)
         with lzma.open(file, "rt", encoding="utf-8") as rows:
             for row in map(json.loads, rows):
                 hosts[row["host"]].append(row)

@@ -29,7 +29,7 @@ def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
 
 
-def test_why_lines_are_kept(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_why_lines_are_kept(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     done = run_scrapy("text", "--explain", f"{server.url}/", folder=tmp_path)
     assert done.code == 0

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
-from tplspider.template.line_scores import first_stage
 from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
+from tplspider.template.line_scores import first_stage
 from tplspider.template.lines import (
     FoundLines,
     Line,
@@ -333,6 +333,8 @@ def _add_main_part(found: PageTemplate, comparison: Comparison, wanted: frozense
         found.main_text = "\n".join(main.lines())
     if "main_html" in wanted:
         found.main_html = main.take_html()
+
+
 def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
     """The page with these texts left out."""
     texts, tails = page.written.written_texts[:], page.written.written_tails[:]

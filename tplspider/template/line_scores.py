@@ -8,7 +8,7 @@ those of its slot (tag and class on three levels) on the page and on the pages i
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -66,10 +66,15 @@ _INLINE = frozenset(
 )
 _AROUND = (
     "article aside blockquote button dd dl dt figcaption figure footer form h1 h2 header li main"
-    " nav p pre section table td th ul"
+    " nav p pre section table td ul"
 ).split()
 _LIKE = {"caption": "figcaption", "ol": "ul", "option": "button", "select": "button"}
-_LIKE |= {"label": "form", "textarea": "form", **dict.fromkeys(("h3", "h4", "h5", "h6"), "h2")}
+_LIKE |= {
+    "label": "form",
+    "th": "td",
+    "textarea": "form",
+    **dict.fromkeys(("h3", "h4", "h5", "h6"), "h2"),
+}
 # Beginnings of words in classes and ids.
 _WORDS = {
     "comment": "comments?(?![a-z])|disqus|respond(?![a-z])|repl(?:y|ies)(?![a-z])|discussion"
@@ -98,7 +103,9 @@ _WORDS = {
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NAMES = [*_AROUND, *(f".{group}" for group in _WORDS)]
 _BITS = {name: 1 << place for place, name in enumerate(_NAMES)}
-_PATTERNS = [(re.compile(f"(?<![a-z])(?:{words})"), _BITS[f".{group}"]) for group, words in _WORDS.items()]
+_PATTERNS = [
+    (re.compile(f"(?<![a-z])(?:{words})"), _BITS[f".{group}"]) for group, words in _WORDS.items()
+]
 _H1, _COMMENT, _TEXT = _BITS["h1"], _BITS[".comment"], _BITS[".text"]
 _BESIDE = sum(
     _BITS[name]
@@ -249,12 +256,10 @@ class _Around:
                     break
                 votes[outer] = votes.get(outer, 0) + worth // share
                 outer = parents[outer]
-        for element in votes:
+        for element, worth in votes.items():
             signs = self.own[element]
-            if signs & _BESIDE:
-                votes[element] //= 4
-            if signs & _TEXT:
-                votes[element] = votes[element] * 5 // 4
+            less = worth // 4 if signs & _BESIDE else worth
+            votes[element] = less * 5 // 4 if signs & _TEXT else less
         return max(votes, key=lambda element: (votes[element], -element), default=0)
 
 
@@ -273,7 +278,9 @@ def _twins(page: FlatPage, box: int) -> list[int]:
     return [box]
 
 
-def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
+def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
+    page: FlatPage, lines: Sequence[Line]
+) -> ScoredLines:
     """What a page itself says of some of its lines, which are all that is looked at."""
     around = _Around(page, lines)
     found = ScoredLines(lines)
@@ -285,7 +292,7 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
     count = len(lines)
     sizes = [bisect_right(_SIZES, line.letters) for line in lines]
     linked = [int(line.letters * line.linked) for line in lines]
-    links = [bisect_right((0, 0.3, 0.6, 0.999), line.linked) if line.linked else 0 for line in lines]
+    links = [bisect_left((0, 0.3, 0.6, 0.999), line.linked) for line in lines]
     shapes = [
         _SHAPES[size] + ("-link" if link >= 3 else "")
         for size, link in zip(sizes, links, strict=True)
@@ -319,6 +326,7 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
     }
     padded = ["none", *shapes, "none"]
     kinds: dict[int, str] = {-1: ""}
+    comments: Features = (("comment beside", bisect_right((100, 300), beside)),)
     places: dict[object, tuple[Features, int, int, tuple[str, str, str]]] = {}
     whole = (box, outer, higher)
     for n, line in enumerate(lines):
@@ -329,7 +337,10 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
         key = parent, tags[block], names[block], signs, block if block in whole else -1
         place = places.get(key)
         if place is None:
-            where = 0 if inside[n] else 1 if outer <= block < end else 2 if higher <= block < top else 3
+            if inside[n]:
+                where = 0
+            else:
+                where = 1 if outer <= block < end else 2 if higher <= block < top else 3
             apart = around.apart(holder)
             depth, element = 0, block
             while where == 0 and parents[element] in within and depth < 5:
@@ -339,16 +350,16 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
                     kinds[element] = _kind(tags[element], names[element][1])
             features, value = _known(
                 ("any line",),
-                ("tag", tags[block], int(where == 0)),
+                ("tag", "td" if tags[block] == "th" else tags[block], int(where == 0)),
                 ("where", where, depth),
                 *groups_of[parent],
                 *_named("near", signs | around.own[block] | around.own[parent]),
                 *_named("in", apart),
-                *([("comment beside", bisect_right((100, 300), beside))] if apart & _COMMENT else []),
+                *(comments if apart & _COMMENT else ()),
             )
             slot = kinds[block], kinds[parent], kinds[parents[parent]]
             place = places[key] = features, value, where, slot
-        own = [
+        own: list[Feature] = [
             ("size", size, links[n]),
             ("box", place[2], shape),
             ("mass", mass, int(inside[n]), shape),
@@ -375,6 +386,20 @@ def first_stage(page: FlatPage, lines: Sequence[Line]) -> ScoredLines:
 
 _EDGES = (-400, -250, -150, -75, 0, 75, 150, 250, 400)
 _MOST = 500
+_COMMENTS_BESIDE: Feature = ("comment beside", 2)
+
+
+def left_out(first: ScoredLines) -> list[bool]:
+    """Of each line, whether it is left out whatever its score.
+
+    These are comments beside a text, and links to places on the page that stand in a row.
+    """
+    contents = [line.link.startswith("self?#") for line in first.lines]
+    near = [False, *contents, False]
+    return [
+        (is_link and (near[n] or near[n + 2])) or _COMMENTS_BESIDE in features
+        for n, (is_link, features) in enumerate(zip(contents, first.features, strict=True))
+    ]
 
 
 def _clip(value: int) -> int:

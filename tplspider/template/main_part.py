@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from tplspider.template.line_scores import UNIT, first_stage, second_stage, strongest
+from tplspider.template.line_scores import (
+    UNIT,
+    first_stage,
+    left_out,
+    second_stage,
+    strongest,
+)
 from tplspider.template.lines import (
     BLOCKS,
     CELLS,
@@ -233,9 +239,10 @@ class JudgedLine:
     reasons: list[tuple[Feature, int]]
 
     def __str__(self) -> str:
-        reasons = (f"{' '.join(map(str, name))} {weight / UNIT:+.2f}" for name, weight in self.reasons)
         sign = "+" if self.kept else "-"
-        return f"{sign} {self.score / UNIT:6.2f}  {self.text:.60}  ({', '.join(reasons)})"
+        named = ((" ".join(map(str, feature)), weight) for feature, weight in self.reasons)
+        why = ", ".join(f"{name} {weight / UNIT:+.2f}" for name, weight in named)
+        return f"{sign} {self.score / UNIT:6.2f}  {self.text:.60}  ({why})"
 
 
 @dataclass(slots=True)
@@ -261,15 +268,15 @@ class MainPart:
         return parts_html(parts)
 
 
-def find_main_part(
-    comparison: Comparison, *, explain: bool = False
-) -> MainPart:
+def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart:
     """The main part, given what is template and which parts are data with a common label."""
     page, template = comparison.key, comparison.template
     own = list(compress(count(), map(not_, template)))
     lines, marks, hidden = lines_to_judge(comparison, own)
     first = first_stage(page, lines)
     features, scores = second_stage(first, comparison.others, marks)
+    for n in compress(count(), left_out(first)):
+        scores[n] = min(scores[n], -UNIT)
     kept = kept_lines(lines, scores)
     judged = [
         JudgedLine(line.text, yes, value, strongest([*found, *of_second]))
@@ -277,8 +284,11 @@ def find_main_part(
             zip(lines, kept, scores, first.features, features, strict=True) if explain else ()
         )
     ]
-    elements, words, without = _held(page, template, own, hidden, lines, kept)
-    loose = [element for element in words if not template[element] or element in comparison.loose]
+    words: tuple[set[int], set[int]] = set(), set()  # the elements of lines: left out, kept
+    for line, yes in zip(lines, kept, strict=True):
+        words[yes].update(line.elements)
+    elements, opened, without = _held(page, template, hidden, words)
+    loose = [element for element in opened if not template[element] or element in comparison.loose]
     return MainPart(page, elements, sorted(loose), without, judged)
 
 
@@ -342,25 +352,20 @@ def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
 
 
 def _held(
-    page: FlatPage,
-    template: list[bool],
-    own: list[int],
-    hidden: set[int],
-    lines: list[Line],
-    kept: list[bool],
+    page: FlatPage, template: list[bool], hidden: set[int], words: tuple[set[int], set[int]]
 ) -> tuple[list[int], set[int], list[int]]:
-    """The elements that are kept, those with loose words that are, and what is left out of them."""
+    """The elements that are kept, those with loose words that are, and what is left out of them.
+
+    *words* are the elements with words that are left out, and with words that are kept.
+    """
     parents = page.parents
-    words: tuple[set[int], set[int]] = set(), set()  # the elements of lines: left out, kept
-    for line, yes in zip(lines, kept, strict=True):
-        words[yes].update(line.elements)
     around = [_with_those_around(page, some) for some in words]
     # What has words that are left out and others that are kept is kept part by part.
     torn = _with_those_around(page, words[0] & around[1])
     elements, without = [], []
     opened = [known or element in torn for element, known in enumerate(template)]
-    for element in own:
-        if opened[element]:
+    for element, is_open in enumerate(opened):
+        if is_open:
             continue
         gone = element in hidden or (page.links[element] and _is_pilcrow(page, element))
         if opened[parents[element]]:
