@@ -225,6 +225,7 @@ def _is_hidden(element: Element) -> bool:
 
 # Which lines of a page are its main text, and the elements that hold them.
 
+_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 LITTLE = 200  # letters: where there are fewer, all are kept
 _WORD = re.compile(r"\w")
 
@@ -278,6 +279,7 @@ def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart
     for n in compress(count(), left_out(first)):
         scores[n] = min(scores[n], -UNIT)
     kept = kept_lines(lines, scores)
+    _leave_out_headings(page, lines, kept)
     judged = [
         JudgedLine(line.text, yes, value, strongest([*found, *of_second]))
         for line, yes, value, found, of_second in (
@@ -349,6 +351,17 @@ def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
     if sum(line.letters for line in lines) < LITTLE or not any(value > 0 for value in sums):
         return [True] * len(lines)
     return [sums[n] > 0 for n in leaders]
+
+
+def _leave_out_headings(page: FlatPage, lines: list[Line], kept: list[bool]) -> None:
+    """Leave out headings of which all lines up to the next heading are left out."""
+    below: set[bool] = set()
+    for n in range(len(lines) - 1, -1, -1):
+        if page.tags[min(lines[n].elements)] in _HEADINGS:
+            if below == {False} and lines[n].linked < 0.5:
+                kept[n] = False
+            below.clear()
+        below.add(kept[n])
 
 
 def _held(
