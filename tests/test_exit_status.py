@@ -54,6 +54,7 @@ WRONG_USE = {
     "text URL -i FOLDER/keys.txt": "-i",
     "text -i FOLDER/missing.txt": "urls: ",
     "text URL --html --markdown": "--markdown",
+    "text URL --explain --html": "--explain",
     "text URL --pool FOLDER/missing": "--pool",
     "text URL -sFEED_EXPORT_ENCODING=cp1252": "FEED_EXPORT_ENCODING",
     "archive FOLDER/1.warc -i FOLDER/keys.txt": "-O",

@@ -26,6 +26,18 @@ def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
 
 
+def test_why_lines_are_kept(serve: Serve, tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    done = run_scrapy("text", "--explain", f"{server.url}/", folder=tmp_path)
+    assert done.code == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(CONTENT[""].splitlines())
+    sign, score, *_ = lines[0].split()
+    assert (sign, CONTENT[""][:20] in lines[0]) == ("+", True)
+    assert float(score)
+    assert lines[0].endswith(")")  # the features that weighed most
+
+
 def test_a_terminal_that_cannot_show_the_text(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,9 @@ class Command(BaseRunSpiderCommand):
         parser.add_argument("--json", action="store_true", help="print lines of JSON")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
+        parser.add_argument(
+            "--explain", action="store_true", help="print why each line is kept or left out"
+        )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.profiles import answer_by_command
@@ -63,6 +66,9 @@ class Command(BaseRunSpiderCommand):
             options.setdefault("item_classes", [f"tplspider.items.{item}"])
         self.settings.set("FEEDS", feeds, priority="cmdline")
         self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
+        if opts.explain:
+            extractor = "tplspider.template.extract.explain_template"
+            self.settings.set("TPLSPIDER_EXTRACTOR", extractor, priority="cmdline")
         if opts.markdown:
             self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
 
@@ -168,6 +174,8 @@ def _why_not(args: list[str], opts: argparse.Namespace) -> str:
         return f"give the addresses of pages, or a list of them with -i FILE{both}"
     if opts.html and opts.markdown:
         return "give --html or --markdown, not both"
+    if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):
+        return "--explain is for the text of one page, without --pool"
     if opts.pool is not None and not (opts.pool and Path(opts.pool).is_dir()):
         return f"--pool {opts.pool!r}: there is no such folder"
     return ""

@@ -10,17 +10,15 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from importlib import import_module
 from itertools import chain
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
-
-from lxml import etree
+from typing import TYPE_CHECKING, Protocol
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
 from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
+from tplspider.template.line_scores import first_stage
 from tplspider.template.lines import (
     FoundLines,
     Line,
@@ -53,6 +51,7 @@ from tplspider.web.html import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tplspider.template.line_scores import Slots
 
 _LONGEST = 1000  # characters
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -164,36 +163,6 @@ def _heading(page: FlatPage) -> str:
     return ""
 
 
-# The main text of a page by itself, for want of other pages: by a library, where it is installed.
-#
-# resiliparse is the best of those measured (docs/evaluation.md); it comes with the extra ``main``.
-
-# Its time grows with the depth of each element: a page of nothing but open tags would take hours.
-DEEPEST = 200
-
-
-def main_text_of_page(page: FlatPage) -> str:
-    """The main text as resiliparse sees it; '' where it is not installed, or finds nothing.
-
-    It is given the tree as we read it: from tags that are not closed it would make elements by the
-    million.
-    """
-    depths = [0] * len(page.parents)
-    for element, parent in enumerate(page.parents[1:], 1):
-        depths[element] = depths[parent] + 1
-    if max(depths) > DEEPEST:
-        return ""
-    try:
-        module: Any = import_module("resiliparse.extract.html2text")
-    except ImportError:
-        return ""
-    root = page.elements[0].getroottree().getroot()
-    html = etree.tostring(root, encoding="unicode", method="html")
-    text = module.extract_plain_text(html, main_content=True, links=False, list_bullets=False)
-    lines = (line.rstrip() for line in str(text).split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
 # A key page compared with others, each made ready: which of its elements are template.
 
 logger = logging.getLogger(__name__)
@@ -235,6 +204,7 @@ class Comparison:
     lines: list[Line] = field(default_factory=list)  # of the key page
     pages: list[str] = field(default_factory=list)  # addresses of those with evidence
     titles: list[str] = field(default_factory=list)  # of the same
+    others: list[tuple[Slots, FoundLines]] = field(default_factory=list)  # scores and lines there
 
     @property
     def outermost(self) -> list[int]:
@@ -317,7 +287,10 @@ def compare_pages(
     labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
     labels += marked_texts(flat)
     titles = [other.title for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)
+    scored = [(other.slots, other.lines) for other in others]
+    return Comparison(
+        flat, template, sorted(loose), votes.data, labels, lines, urls, titles, scored
+    )
 
 
 # What comes of comparing a key page: its texts and its HTML, without the template.
@@ -345,23 +318,21 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
         )
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
-    if not wanted.isdisjoint({"main_text", "main_html"}):
-        main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
-        is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
-        if "main_text" in wanted:
-            found.main_text = (
-                found.content_text
-                if is_all and "content_text" in wanted and not comparison.labels
-                else "\n".join(main.lines())
-            )
-        # The last things: they change the tree.
-        if "main_html" in wanted:
-            found.main_html = (
-                found.content_html if is_all and "content_html" in wanted else main.take_html()
-            )
+    _add_main_part(found, comparison, wanted)
     if "template_html" in wanted:
         found.template_html = without_parts(flat, outermost, loose)
     return found
+
+
+def _add_main_part(found: PageTemplate, comparison: Comparison, wanted: frozenset[str]) -> None:
+    """The main part of a page, of which the HTML comes last: it changes the tree."""
+    if wanted.isdisjoint({"main_text", "main_html"}):
+        return
+    main = find_main_part(comparison)
+    if "main_text" in wanted:
+        found.main_text = "\n".join(main.lines())
+    if "main_html" in wanted:
+        found.main_html = main.take_html()
 
 
 def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
@@ -380,18 +351,21 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
     tops = top_level(root)
     if "title" in wanted:
         found.title = page_title(flat, [])
-    if not wanted.isdisjoint({"main_text", "content_text"}):
-        # After a misplaced </html> there are several: all that is shown, not the largest body
-        # alone.
-        text = "\n".join(line for top in tops for line in _lines_without_heads(top))
-        found.content_text = text if "content_text" in wanted else ""
-        found.main_text = main_text_of_page(flat) or text if "main_text" in wanted else ""
-    if not wanted.isdisjoint({"main_html", "content_html"}):
+    # After a misplaced </html> there are several: all that is shown, not the largest body alone.
+    if "content_text" in wanted:
+        lines = [line for top in tops for line in _lines_without_heads(top)]
+        found.content_text = "\n".join(lines)
+    if "content_html" in wanted:
         bodies = [child for top in tops for child in top.iterchildren("body", "frameset")]
-        html = "\n".join(map(part_html, bodies or tops))
-        found.content_html = html if "content_html" in wanted else ""
-        found.main_html = html if "main_html" in wanted else ""
+        found.content_html = "\n".join(map(part_html, bodies or tops))
+    _add_main_part(found, not_compared(flat), wanted)
     return found
+
+
+def not_compared(flat: FlatPage) -> Comparison:
+    """A page of which nothing is known to be template, but for the body itself."""
+    template = [place == 0 for place in range(len(flat.tags))]
+    return Comparison(flat, template, [0], lines=page_lines(flat))
 
 
 def _lines_without_heads(top: Element) -> list[str]:
@@ -427,6 +401,7 @@ class Companion:
     page: FlatPage  # without its tree
     inside: SubtreeBags  # of the page
     lines: FoundLines
+    slots: Slots
     placed: PlacedTexts
     title: str
 
@@ -511,7 +486,12 @@ class Companions:
             # Pages of a site have the same few names, a fifth of all that is kept of them.
             bare.names = [self._names.setdefault(name, name) for name in flat.names]
             found = Companion(
-                bare, SubtreeBags(bare), line_names(flat), placed_texts(flat), title_of(flat)
+                bare,
+                SubtreeBags(bare),
+                line_names(flat),
+                first_stage(flat, page_lines(flat)).by_slot(),
+                placed_texts(flat),
+                title_of(flat),
             )
             self._made += 1
             self._kept[name] = found
@@ -595,3 +575,22 @@ def compare(
     pages that tell something, or a few that do not, the others are not looked at.
     """
     return Companions(most=0).compare(key, pages, seconds=seconds, most=most)
+
+
+def explain_template(
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
+) -> PageTemplate:
+    """As `extract_template`, but ``main_text`` says of each line why it is kept or left out.
+
+    Lines that are template are not in it.
+    """
+    compared = compare(key, pages, seconds=seconds, most=most)
+    if compared is None:
+        compared = not_compared(flatten(parse_html(key.html), key.url, Vocabulary()))
+    found = _outcome(key.url, compared.pages)
+    found.main_text = "\n".join(map(str, find_main_part(compared, explain=True).judged))
+    return found
