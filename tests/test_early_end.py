@@ -88,6 +88,37 @@ def test_limits(
     check(done.candidates, done.summary, reason)
 
 
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (signal.SIGINT, "shutdown"),
+        (signal.SIGTERM, "shutdown"),
+        ("-sCLOSESPIDER_PAGECOUNT=6", "closespider_pagecount"),
+        ("-amax_seconds=2", "max_seconds"),
+    ],
+)
+def test_kinds(serve: Serve, tmp_path: Path, end: signal.Signals | str, reason: str) -> None:
+    """The text is made, whatever was found of 20 pages."""
+    server, texts = serve("menu", endless()), tmp_path / "texts.json"
+    more = [end] if isinstance(end, str) else []
+    process = start(server.url, tmp_path, "-astrategy=kinds", "-an=20", f"-atexts={texts}", *more)
+    while not more and len(server.pages_asked) < 6:
+        assert process.poll() is None
+        time.sleep(0.05)
+    if isinstance(end, signal.Signals):
+        process.send_signal(end)
+    log = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    assert "Traceback" not in log
+    (summary,) = json.loads((tmp_path / "summary.json").read_bytes())
+    assert (summary["reason"], summary["complete"]) == (reason, False)
+    assert 2 < summary["cs_size"] == len(summary["explored"]) == summary["loads"] - 1 < 20
+    assert len(server.pages_asked) <= summary["loads"] + 1
+    assert json.loads((tmp_path / "out.json").read_bytes()) == []
+    (text,) = json.loads(texts.read_bytes())
+    assert text["search_id"] == summary["search_id"]
+
+
 # Servers that hang.
 
 PAGES = [f"/p{i}" for i in range(12)]

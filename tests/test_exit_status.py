@@ -161,18 +161,25 @@ def test_a_disk_that_fills_up(serve: Serve, tmp_path: Path) -> None:
     assert len(out.splitlines()) == 3  # what is not on the disk is whole
 
 
-@pytest.mark.parametrize("command", ["crawl", "text"])
-def test_a_reader_that_has_gone(serve: Serve, command: str) -> None:
-    """It costs the rows of a feed; of a text it has read enough."""
-    url = serve("menu", routes_of(long_titles())).url
-    given = (*CRAWL, f"-aurl={url}/", "-O-:json") if command == "crawl" else ("text", f"{url}/")
+@pytest.mark.parametrize("command", ["crawl", "text", "list"])
+def test_a_reader_that_has_gone(serve: Serve, tmp_path: Path, command: str) -> None:
+    """It costs the rows of a feed, and ends the crawl of a list; of a text it has read enough."""
+    server = serve("menu", routes_of(long_titles()))
+    url, keys = server.url, tmp_path / "keys.txt"
+    keys.write_text("".join(f"{url}/?key={number}\n" for number in range(60)))
+    given = {
+        "crawl": [*CRAWL, f"-aurl={url}/", "-O-:json"],
+        "text": ["text", f"{url}/"],
+        "list": ["text", "-i", str(keys)],
+    }[command]
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as stdout:
         process = start_scrapy(*given, stdout=stdout)
         _, log = process.communicate(timeout=120)
     assert [("standard output" in line) for line in errors(log)] == [True] * process.returncode
-    assert process.returncode == (1 if command == "crawl" else 0)
+    assert process.returncode == (0 if command == "text" else 1)
+    assert len(server.pages_asked) < 30
     assert "Exception ignored" not in log
     assert "Traceback" not in log
 

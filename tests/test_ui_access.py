@@ -69,10 +69,10 @@ def test_without_the_token(ui: UiServer) -> None:
 
 
 def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
-    """To all who ask; the proof is for its port, and a key made from it opens the server."""
+    """To all who ask; the proof is for its address, and a key made from it opens the server."""
     port = ui.address[1]
     told = bare(ui, "GET", f"/api/hello?nonce={NONCE}").json
-    words = f"proof {port} {told['start']} {NONCE}".encode()
+    words = f"proof {ui.url} {told['start']} {NONCE}".encode()
     assert told["proof"] == hmac.new(ui.token.encode(), words, "sha256").hexdigest()
     assert ui.token not in str(told)
     key = key_of(ui.token, port, told["start"])
@@ -82,8 +82,10 @@ def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
     for nonce in ("", "5e", "z" * 32, "5e" * 100):
         assert bare(ui, "GET", f"/api/hello?nonce={nonce}").status == 400
     assert bare(ui, "GET", f"/api/hello?nonce={NONCE}", Origin="http://evil.example").status == 403
-    # A relay on another port has a proof that is worth nothing there.
-    assert told["proof"] != proof_of(ui.token, port + 1, told["start"], NONCE)
+    # A relay on another port, or at another address, has a proof that is worth nothing there.
+    for other in (f"http://127.0.0.1:{port + 1}", f"http://[::1]:{port}"):
+        assert told["proof"] != proof_of(ui.token, other, told["start"], NONCE)
+    assert Access(ui.token, "::1", port).address == other
 
 
 def test_a_second_start_sends_the_token_to_nobody(tmp_path: Path) -> None:

@@ -26,17 +26,18 @@ NAMES = [found.name for found in iter_modules(commands.__path__) if found.name !
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; what is no command is a page, whose text is wanted."""
+    crawl.program = "tplspider"
     given = sys.argv[1:] if arguments is None else arguments
     first = given[0] if given else "--help"
     if first in ("-h", "--help"):
         about = "\n".join(f"  {name:<11} {_command(name).short_desc()}" for name in NAMES)
-        print(
+        crawl.print_text(
             "Usage:\n  tplspider URL [URL ...] [options]    the same as tplspider text\n"
             f"  tplspider COMMAND [options]\n\nCommands:\n{about}\n\n"
             '"tplspider COMMAND -h" shows the options of a command.'
         )
     elif first == "--version":
-        print(f"tplspider {__version__}")
+        crawl.print_text(f"tplspider {__version__}")
     elif first in NAMES:
         _run(first, given[1:])
     elif first.isalpha() and first != "localhost":
@@ -52,7 +53,6 @@ def _command(name: str) -> Any:
 
 def _run(name: str, arguments: list[str]) -> None:
     """Run one of our commands as Scrapy does, but for its settings."""
-    crawl.program = "tplspider"
     settings = Settings()
     settings.setmodule("tplspider.profiles.default", priority="project")
     settings.setdict({"LOG_LEVEL": "WARNING", "TPLSPIDER_ALLOW_PRIVATE": False}, "project")
