@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heapreplace
+from heapq import heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tplspider.search.sort_links import sorted_groups
 from tplspider.web.html import UNCOUNTED, Element, Link, Targets, is_stray, main_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.web.page import Page
@@ -203,31 +203,31 @@ class LoadedPages:
         self.evidence = [0] * len(links)
         self.pages: list[Visit] = []
         self._positions = {link.identity: position for position, link in enumerate(links)}
+        self._links = frozenset(self._positions)
         self._found: list[list[int]] = []  # the links that each page has
         self._read = 0
 
-    def read(self, visits: Sequence[Visit]) -> bool:
-        """Take in the visits since the last time; whether there are pages among them."""
-        known = len(self.pages)
+    def read(self, visits: Sequence[Visit]) -> set[int]:
+        """Take in the visits since the last time; the links with more evidence than before."""
+        changed: set[int] = set()
         for visit in visits[self._read :]:
             if visit.page is None:
                 continue
-            linked_by = 1
+            linked_by, counts = 1, list[tuple[list[int], int]]()
             for other, links in zip(self.pages, self._found, strict=True):
                 assert other.page
                 linked_by += not _names(visit).isdisjoint(other.page.links)
                 if not _names(other).isdisjoint(visit.page.links):
-                    self._add(links, 1)
-            found = [self._positions[each] for each in visit.page.links & self._positions.keys()]
-            self._add(found, linked_by)
+                    counts.append((links, 1))
+            found = sorted(map(self._positions.__getitem__, visit.page.links & self._links))
+            for links, count in [*counts, (found, linked_by)]:
+                changed.update(links)
+                for position in links:
+                    self.evidence[position] += count
             self.pages.append(visit)
             self._found.append(found)
         self._read = len(visits)
-        return len(self.pages) > known
-
-    def _add(self, links: list[int], count: int) -> None:
-        for position in links:
-            self.evidence[position] += count
+        return changed
 
 
 def _names(visit: Visit) -> frozenset[str]:
@@ -238,27 +238,31 @@ def _names(visit: Visit) -> frozenset[str]:
 class LinksLeft:
     """The links that are still to be taken up, by their positions in the order that breaks ties.
 
-    The score of a link is the share that its evidence is of *whole*, and its *prior*.
+    Links with the same *evidence* and the same *prior* have the same score, whatever is loaded.
     """
 
     def __init__(self, prior: list[float], evidence: list[int]) -> None:
-        self._prior, self._evidence, self._whole = prior, evidence, 1
+        self._prior, self._evidence = prior, evidence
         self._taken = bytearray(len(prior))
         self._in_order = iter(range(len(prior)))
-        self.weigh(1)
+        # As heaps. A link that has changed, or was taken first, stays in the old one for a while.
+        self._alike: dict[tuple[int, float], list[int]] = {}
+        self.update(range(len(prior)))
 
-    def weigh(self, whole: int) -> None:
-        """Take in that the evidence has changed."""
-        self._whole = whole
-        left = (position for position, taken in enumerate(self._taken) if not taken)
-        # The best first. Some may be taken by now, or deferred.
-        self._best = [(-self._score(position), position) for position in left]
-        heapify(self._best)
+    def update(self, positions: Collection[int]) -> None:
+        """Take in that the evidence or the prior of these links has changed."""
+        if len(positions) > len(self._prior) / 10:  # all anew takes less time
+            self._alike.clear()
+            positions = [each for each, taken in enumerate(self._taken) if not taken]
+        for position in positions:
+            kind = self._evidence[position], self._prior[position]
+            heappush(self._alike.setdefault(kind, []), position)
 
     def defer(self, positions: Sequence[int]) -> None:
         """Lower the score of these links."""
         for position in positions:
             self._prior[position] += DEFERRED
+        self.update(positions)
 
     def take_first(self) -> int:
         """The first link that is left."""
@@ -266,20 +270,27 @@ class LinksLeft:
         self._taken[position] = True
         return position
 
-    def take_best(self) -> int:
-        """The link with the highest score, the first of several."""
-        while True:
-            score, position = self._best[0]
-            if self._taken[position]:
-                heappop(self._best)
-            elif -score > (now := self._score(position)):
-                heapreplace(self._best, (-now, position))
-            else:
-                self._taken[position] = True
-                return position
+    def take_best(self, whole: int) -> int:
+        """The link with the highest score, the first of several.
 
-    def _score(self, position: int) -> float:
-        return EVIDENCE * self._evidence[position] / self._whole + self._prior[position]
+        A score is the share of *whole* that a link's evidence is, and its prior.
+        """
+        scores = []
+        for kind, positions in [*self._alike.items()]:
+            while positions and self._is_gone(positions[0], kind):
+                heappop(positions)
+            if positions:
+                evidence, prior = kind
+                scores.append((-(EVIDENCE * evidence / whole + prior), positions[0]))
+            else:
+                del self._alike[kind]
+        _, position = min(scores)
+        self._taken[position] = True
+        return position
+
+    def _is_gone(self, position: int, kind: tuple[int, float]) -> bool:
+        now = self._evidence[position], self._prior[position]
+        return bool(self._taken[position]) or now != kind
 
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
@@ -309,10 +320,12 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     left = LinksLeft(_prior(groups, key), loaded.evidence)
     for taken in range(len(links)):
         left.defer(shapes.failed(search.visits))
-        if loaded.read(search.visits):
-            left.weigh(len(loaded.pages) ** 2)
-        by_score = taken < PATIENCE * search.size or taken % 2 == 0
-        yield links[left.take_best() if by_score else left.take_first()]
+        left.update(loaded.read(search.visits))
+        if taken >= PATIENCE * search.size and taken % 2:
+            best = left.take_first()
+        else:
+            best = left.take_best(max(len(loaded.pages), 1) ** 2)
+        yield links[best]
 
 
 def _prior(groups: Sequence[Sequence[Link]], key: Page) -> list[float]:
