@@ -48,6 +48,21 @@ async def until(condition: Callable[[], object]) -> None:
     pytest.fail("it takes too long")
 
 
+def test_an_extractor_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook, or in ``python -c``: a path that is empty means the current folder."""
+    (tmp_path / "only_here.py").write_text("def nothing(key, pages):\n    return None\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+
+    async def run() -> None:
+        async with started("only_here.nothing") as made:
+            assert await made.extract(KEY, []) is None
+
+    asyncio.run(run())
+
+
 @pytest.mark.slow
 def test_the_text(capfd: pytest.CaptureFixture[str]) -> None:
     async def run() -> None:

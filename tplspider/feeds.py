@@ -115,7 +115,7 @@ def plan_outputs(
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")
         if find_spec("warcio") is None:
-            raise ValueError("warc: needs the package warcio: pip install 'tplspider[archive]'")
+            raise ValueError("warc: needs an extra: in a clone, pip install -e '.[archive]'")
         try_to_open("warc", warc)
     return Outputs(feeds, save_html, report, warc)
 

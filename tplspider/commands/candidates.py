@@ -41,7 +41,9 @@ class Command(BaseRunSpiderCommand):
         assert self.crawler_process
         assert self.settings is not None
         guard_log()
-        if len(args) != 1 or args[0].startswith("-"):
+        if unknown := [arg for arg in args if arg.startswith("-")]:
+            refuse("candidates", f"unknown option {unknown[0]!r}", self.settings)
+        if len(args) != 1:
             refuse("candidates", "give the address of one page", self.settings)
         arguments = {**opts.spargs, "url": args[0], **({} if opts.n is None else {"n": opts.n})}
         check(TemplateCandidatesSpider, "candidates", arguments, self.settings)

@@ -108,6 +108,8 @@ class Command(BaseRunSpiderCommand):
         self.crawler_process.crawl(crawler, _progress=is_one, _quiet=True, **arguments)
         self.crawler_process.start()
         self.exitcode = exit_status(crawler) or (LOST if missing else 0)
+        if missing and not is_one:
+            print(f"Not every page gave a text: {', '.join(sorted(missing))}", file=sys.stderr)
         for text in texts:  # the line of progress is gone by now
             if not print_text(CONTROLS.sub("", text)):
                 self.exitcode = LOST

@@ -69,7 +69,7 @@ class Command(ScrapyCommand):
             from tplspider.plugins.ui.server import give_extension, prepare, run_ui
             from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
-            self._refuse(f"{error.name} is not installed: pip install 'tplspider[ui]'")
+            self._refuse(f"{error.name} is not installed: in a clone, pip install -e '.[ui]'")
         try:
             if opts.extension is not None:
                 print_text(give_extension(opts))
