@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from itertools import chain
@@ -224,7 +225,8 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
-    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`).
+    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`), if
+    asked for.
     """
 
     key: FlatPage
@@ -254,10 +256,12 @@ def compare_pages(
     ready: Callable[[ComparedPage], Companion],
     check_time: Callable[[], None],
     most: int | None,
+    labelled: bool,
 ) -> Comparison | None:
     """Which elements of the key page, *flat*, are template; None if there is no evidence.
 
-    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
+    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError. Labels are
+    found if the page is to be *labelled*: they take time, and one text alone goes by them.
     """
     runs = line_parts(flat)
     lines = page_lines(flat, runs)
@@ -314,8 +318,10 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
-    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
-    labels += marked_texts(flat)
+    labels: list[int] = []
+    if labelled:
+        placed = [other.placed for other in others if other.placed]
+        labels = find_labels(flat, runs, template, sorted(loose), placed) + marked_texts(flat)
     titles = [other.title for other in others]
     return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)
 
@@ -427,7 +433,7 @@ class Companion:
     page: FlatPage  # without its tree
     inside: SubtreeBags  # of the page
     lines: FoundLines
-    placed: PlacedTexts
+    placed: PlacedTexts | None  # where labels are wanted
     title: str
 
 
@@ -436,7 +442,7 @@ class Companions:
 
     def __init__(self, most: int = 25) -> None:
         self.most = most
-        self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes, bool], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
         self._names: dict[Name, Name] = {}  # of the elements
         self._made = 0  # in this vocabulary
@@ -457,7 +463,8 @@ class Companions:
         """
         fields = FIELDS if wanted is None else wanted
         with _without_collector(), self._key_page(key) as flat:
-            found = self._compare(key, flat, pages, seconds, most)
+            labelled = "content_text" in fields
+            found = self._compare(key, flat, pages, seconds, most, labelled=labelled)
             if found is not None:
                 return with_evidence(key.url, found, fields)
             logger.info("No page gives evidence of the template of %s", key.url)
@@ -473,7 +480,7 @@ class Companions:
     ) -> Comparison | None:
         """What :func:`~tplspider.template.extract.compare` gives for the key page."""
         with _without_collector(), self._key_page(key) as flat:
-            return self._compare(key, flat, pages, seconds, most)
+            return self._compare(key, flat, pages, seconds, most, labelled=False)
 
     def _compare(
         self,
@@ -482,10 +489,15 @@ class Companions:
         pages: Iterable[ComparedPage] | Chooser,
         seconds: float | None,
         most: int | None,
+        *,
+        labelled: bool,
     ) -> Comparison | None:
         limit = _time_limit(seconds)
         choose = pages if callable(pages) else lambda *_: pages
-        return compare_pages(key, flat, choose, ready=self._ready, check_time=limit, most=most)
+        ready = partial(self._ready, labelled=labelled)
+        return compare_pages(
+            key, flat, choose, ready=ready, check_time=limit, most=most, labelled=labelled
+        )
 
     @contextmanager
     def _key_page(self, key: ComparedPage) -> Iterator[FlatPage]:
@@ -501,18 +513,17 @@ class Companions:
                 # these and those of companions that are gone outnumber the others, all are new.
                 self._renumber()
 
-    def _ready(self, page: ComparedPage) -> Companion:
+    def _ready(self, page: ComparedPage, *, labelled: bool) -> Companion:
         """A page made ready, now or before."""
-        name = page.url, page.digest  # not the page: it would stay in memory
+        name = page.url, page.digest, labelled  # not the page: it would stay in memory
         found = self._kept.get(name)
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)
             bare = flat.without_tree()
             # Pages of a site have the same few names, a fifth of all that is kept of them.
             bare.names = [self._names.setdefault(name, name) for name in flat.names]
-            found = Companion(
-                bare, SubtreeBags(bare), line_names(flat), placed_texts(flat), title_of(flat)
-            )
+            placed = placed_texts(flat) if labelled else None
+            found = Companion(bare, SubtreeBags(bare), line_names(flat), placed, title_of(flat))
             self._made += 1
             self._kept[name] = found
         self._kept.move_to_end(name)
