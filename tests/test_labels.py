@@ -90,3 +90,46 @@ def test_short_parts_beside_a_long_one_are_kept(kind: str, number: int) -> None:
     pages = {topic: framed((html + long).replace("{}", topic)) for topic in TOPICS[: number + 1]}
     found = content(pages)
     assert [part for part in parts if part.replace("{}", TOPICS[0]) not in found] == []
+
+
+def film(title: str, director: str, genre: str, *more: str) -> str:
+    """A detail page: labels beside values, and values that films share."""
+    rows = (("Director:", director), ("Genre:", genre), *pairs(more))
+    table = "".join(f"<tr><td>{label}</td><td>{value}</td></tr>" for label, value in rows)
+    lead = f"<p>The plot of {title}. <a href='/{title}/more'>Read more</a></p>"
+    return framed(f"<h1>{title}</h1><table>{table}</table>{lead}<p><b>Rated:</b> {title} times</p>")
+
+
+def pairs(more: tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(zip(more[::2], more[1::2], strict=True))
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_labels_are_template_and_values_that_pages_share_are_not(number: int) -> None:
+    key = film("Heron", "A. Archer", "Drama", "Colour", "Grey", "Writer", "B. Baker")
+    others = [
+        film("Crane", "C. Carter", "Drama", "Colour", "Red", "Writer", "D. Dyer"),
+        film("Stork", "E. Eyre", "Comedy", "Colour", "Blue", "Writer", "F. Fisher"),
+        film("Ibis", "G. Glover", "Crime", "Colour", "White", "Writer", "H. Hunter"),
+    ][:number]
+    assert content({str(n): each for n, each in enumerate([key, *others])}).splitlines() == [
+        *("Heron", "A. Archer", "Drama", "Grey", "B. Baker"),
+        *("The plot of Heron.", "Heron times"),
+    ]
+
+
+MARKS = ["p data-nosnippet", "p aria-hidden=true", "div id=onetrust-banner-sdk"]
+
+
+@pytest.mark.parametrize("opening", MARKS)
+def test_what_authors_mark_is_left_out(opening: str) -> None:
+    def page(words: str, inner: str = "p") -> str:
+        closing = inner.split(maxsplit=1)[0]
+        return f"<h1>On {words}</h1><p>All about {words}</p><{inner}>For {words}</{closing}>"
+
+    key = page("cranes", opening)
+    assert "For cranes" not in content({"1": framed(key), "2": framed(page("herons"))})
+    assert "For cranes" in content({"1": framed(page("cranes")), "2": framed(page("herons"))})
+    assert content({"1": key}).splitlines() == ["On cranes", "All about cranes"]
+    # A dialog may hide the rest, not for long.
+    assert "For cranes" in content({"1": key.replace("For cranes", "For cranes " * 9)})

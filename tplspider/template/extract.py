@@ -21,7 +21,7 @@ from lxml import etree
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
-from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
+from tplspider.template.labels import PlacedTexts, find_labels, marked_elements, placed_texts
 from tplspider.template.lines import (
     FoundLines,
     Line,
@@ -321,7 +321,7 @@ def compare_pages(
     labels: list[int] = []
     if labelled:
         placed = [other.placed for other in others if other.placed]
-        labels = find_labels(flat, runs, template, sorted(loose), placed) + marked_texts(flat)
+        labels = find_labels(flat, runs, template, sorted(loose), placed)
     titles = [other.title for other in others]
     return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)
 
@@ -346,20 +346,16 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        found.content_text = "\n".join(
-            lines_of_elements(without_labels(flat, comparison.labels), outermost, loose)
-        )
+        unlabelled = without_labels(flat, comparison.labels)
+        marked = marked_elements(flat)
+        found.content_text = "\n".join(lines_of_elements(unlabelled, outermost, loose, marked))
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
     if not wanted.isdisjoint({"main_text", "main_html"}):
         main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
         is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
         if "main_text" in wanted:
-            found.main_text = (
-                found.content_text
-                if is_all and "content_text" in wanted and not comparison.labels
-                else "\n".join(main.lines())
-            )
+            found.main_text = "\n".join(main.lines())
         # The last things: they change the tree.
         if "main_html" in wanted:
             found.main_html = (
@@ -389,7 +385,8 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
     if not wanted.isdisjoint({"main_text", "content_text"}):
         # After a misplaced </html> there are several: all that is shown, not the largest body
         # alone.
-        text = "\n".join(line for top in tops for line in _lines_without_heads(top))
+        marked = {flat.elements[element] for element in marked_elements(flat)}
+        text = "\n".join(line for top in tops for line in _lines_without(top, marked))
         found.content_text = text if "content_text" in wanted else ""
         found.main_text = main_text_of_page(flat) or text if "main_text" in wanted else ""
     if not wanted.isdisjoint({"main_html", "content_html"}):
@@ -400,10 +397,11 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
     return found
 
 
-def _lines_without_heads(top: Element) -> list[str]:
-    nodes = read_nodes(list(top.iter()))
-    heads = [place for place, tag in enumerate(nodes.tags) if tag == "head"]
-    return lines_of_parts(nodes, [0], without=heads)
+def _lines_without(top: Element, marked: set[Element]) -> list[str]:
+    """The lines of a page without its heads and what is *marked*."""
+    elements = list(top.iter())
+    left_out = [n for n, each in enumerate(elements) if each.tag == "head" or each in marked]
+    return lines_of_parts(read_nodes(elements), [0], without=left_out)
 
 
 def _outcome(url: str, members: list[str]) -> PageTemplate:

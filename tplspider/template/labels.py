@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
 MOST = 2 / 3  # of the pages of one kind must have a label; one of them ...
 HALF = 0.5  # ... where so many of the texts in its place are labels
-COLUMN = 1 / 3  # of the texts in one place, to be labels
+COLUMN = 0.4  # of the texts in one place, to be labels
 LIST = 2 / 3  # of the texts that either page has in one place: lists of links share less
 _WORD = re.compile(r"[^\W\d_]{2}")
 _SIGN = re.compile(r"\w")
@@ -229,32 +229,20 @@ _CONSENT = re.compile(
 )
 
 
-def marked_texts(page: FlatPage) -> list[int]:
-    """The texts in what authors mark as no part of the text, by their nodes as in find_labels.
+def marked_elements(page: FlatPage) -> list[int]:
+    """What authors mark as no part of the text.
 
     Where that is half of the page or more, it is none: a dialog hides the rest, not for long.
     """
-    marked: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
-    marked += [
-        element
-        for element, (name, _) in zip(page.elements, page.names, strict=True)
-        if name and element.tag == "div" and _CONSENT.match(name)
-    ]
-    if not marked:
-        return []
-    numbers = {element: number for number, element in enumerate(page.elements)}
-    inside = [False] * len(page.tags)
-    for element in marked:
-        if (number := numbers.get(element, -1)) >= 0:
-            inside[number : page.ends[number]] = [True] * (page.ends[number] - number)
-    if not any(inside) or 2 * sum(map(len, compress(page.texts, inside))) >= sum(
-        map(len, page.texts)
-    ):
-        return []
-    parents = page.written.parents
-    found = [n for n, number in enumerate(page.numbers) if number >= 0 and inside[number]]
-    return found + [
-        ~n
-        for n, parent in enumerate(parents)
-        if n and page.numbers[parent] >= 0 and inside[page.numbers[parent]]
-    ]
+    found: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
+    by_mark = {*found}
+    marked: list[int] = []
+    end = size = 0
+    for number, (element, (name, _)) in enumerate(zip(page.elements, page.names, strict=True)):
+        if number >= end and (
+            element in by_mark or (name and page.tags[number] == "div" and _CONSENT.match(name))
+        ):
+            marked.append(number)
+            end = page.ends[number]
+            size += sum(map(len, page.texts[number:end]))
+    return marked if 2 * size < sum(map(len, page.texts)) else []
