@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from math import inf
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
-from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
+from tplspider.template.labels import PlacedTexts, find_labels, marked_elements, placed_texts
 from tplspider.template.line_scores import first_stage
 from tplspider.template.lines import (
     FoundLines,
@@ -193,7 +194,8 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
-    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`).
+    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`), if
+    asked for.
     """
 
     key: FlatPage
@@ -224,10 +226,12 @@ def compare_pages(
     ready: Callable[[ComparedPage], Companion],
     check_time: Callable[[], None],
     most: int | None,
+    labelled: bool,
 ) -> Comparison | None:
     """Which elements of the key page, *flat*, are template; None if there is no evidence.
 
-    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
+    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError. Labels are
+    found if the page is to be *labelled*: they take time, and one text alone goes by them.
     """
     runs = line_parts(flat)
     lines = page_lines(flat, runs)
@@ -284,8 +288,10 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
-    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
-    labels += marked_texts(flat)
+    labels: list[int] = []
+    if labelled:
+        placed = [other.placed for other in others if other.placed]
+        labels = find_labels(flat, runs, template, sorted(loose), placed)
     titles = [other.title for other in others]
     scored = [(other.slots, other.lines) for other in others]
     return Comparison(
@@ -313,9 +319,9 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        found.content_text = "\n".join(
-            lines_of_elements(without_labels(flat, comparison.labels), outermost, loose)
-        )
+        unlabelled = without_labels(flat, comparison.labels)
+        marked = marked_elements(flat)
+        found.content_text = "\n".join(lines_of_elements(unlabelled, outermost, loose, marked))
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
     _add_main_part(found, comparison, wanted)
@@ -353,7 +359,8 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
         found.title = page_title(flat, [])
     # After a misplaced </html> there are several: all that is shown, not the largest body alone.
     if "content_text" in wanted:
-        lines = [line for top in tops for line in _lines_without_heads(top)]
+        marked = {flat.elements[element] for element in marked_elements(flat)}
+        lines = [line for top in tops for line in _lines_without(top, marked)]
         found.content_text = "\n".join(lines)
     if "content_html" in wanted:
         bodies = [child for top in tops for child in top.iterchildren("body", "frameset")]
@@ -368,10 +375,11 @@ def not_compared(flat: FlatPage) -> Comparison:
     return Comparison(flat, template, [0], lines=page_lines(flat))
 
 
-def _lines_without_heads(top: Element) -> list[str]:
-    nodes = read_nodes(list(top.iter()))
-    heads = [place for place, tag in enumerate(nodes.tags) if tag == "head"]
-    return lines_of_parts(nodes, [0], without=heads)
+def _lines_without(top: Element, marked: set[Element]) -> list[str]:
+    """The lines of a page without its heads and what is *marked*."""
+    elements = list(top.iter())
+    left_out = [n for n, each in enumerate(elements) if each.tag == "head" or each in marked]
+    return lines_of_parts(read_nodes(elements), [0], without=left_out)
 
 
 def _outcome(url: str, members: list[str]) -> PageTemplate:
@@ -402,7 +410,7 @@ class Companion:
     inside: SubtreeBags  # of the page
     lines: FoundLines
     slots: Slots
-    placed: PlacedTexts
+    placed: PlacedTexts | None  # where labels are wanted
     title: str
 
 
@@ -411,7 +419,7 @@ class Companions:
 
     def __init__(self, most: int = 25) -> None:
         self.most = most
-        self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes, bool], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
         self._names: dict[Name, Name] = {}  # of the elements
         self._made = 0  # in this vocabulary
@@ -432,7 +440,8 @@ class Companions:
         """
         fields = FIELDS if wanted is None else wanted
         with _without_collector(), self._key_page(key) as flat:
-            found = self._compare(key, flat, pages, seconds, most)
+            labelled = "content_text" in fields
+            found = self._compare(key, flat, pages, seconds, most, labelled=labelled)
             if found is not None:
                 return with_evidence(key.url, found, fields)
             logger.info("No page gives evidence of the template of %s", key.url)
@@ -448,7 +457,7 @@ class Companions:
     ) -> Comparison | None:
         """What :func:`~tplspider.template.extract.compare` gives for the key page."""
         with _without_collector(), self._key_page(key) as flat:
-            return self._compare(key, flat, pages, seconds, most)
+            return self._compare(key, flat, pages, seconds, most, labelled=False)
 
     def _compare(
         self,
@@ -457,10 +466,15 @@ class Companions:
         pages: Iterable[ComparedPage] | Chooser,
         seconds: float | None,
         most: int | None,
+        *,
+        labelled: bool,
     ) -> Comparison | None:
         limit = _time_limit(seconds)
         choose = pages if callable(pages) else lambda *_: pages
-        return compare_pages(key, flat, choose, ready=self._ready, check_time=limit, most=most)
+        ready = partial(self._ready, labelled=labelled)
+        return compare_pages(
+            key, flat, choose, ready=ready, check_time=limit, most=most, labelled=labelled
+        )
 
     @contextmanager
     def _key_page(self, key: ComparedPage) -> Iterator[FlatPage]:
@@ -476,9 +490,9 @@ class Companions:
                 # these and those of companions that are gone outnumber the others, all are new.
                 self._renumber()
 
-    def _ready(self, page: ComparedPage) -> Companion:
+    def _ready(self, page: ComparedPage, *, labelled: bool) -> Companion:
         """A page made ready, now or before."""
-        name = page.url, page.digest  # not the page: it would stay in memory
+        name = page.url, page.digest, labelled  # not the page: it would stay in memory
         found = self._kept.get(name)
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)
@@ -490,7 +504,7 @@ class Companions:
                 SubtreeBags(bare),
                 line_names(flat),
                 first_stage(flat, page_lines(flat)).by_slot(),
-                placed_texts(flat),
+                placed_texts(flat) if labelled else None,
                 title_of(flat),
             )
             self._made += 1

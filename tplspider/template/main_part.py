@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from tplspider.template.labels import marked_elements
 from tplspider.template.line_scores import (
     UNIT,
     first_stage,
@@ -307,6 +308,8 @@ def lines_to_judge(
     ]
     lines = [line for line, is_known in zip(comparison.lines, known, strict=True) if not is_known]
     hidden = hidden_elements(comparison.key, [*own, *comparison.loose], lines)
+    for number in marked_elements(comparison.key):
+        hidden.update(range(number, comparison.key.ends[number]))
     ends = comparison.key.ends
     data = [(part, ends[part]) for part in comparison.data]
     beside = ["none", *map(_beside, comparison.lines, known), "none"]
