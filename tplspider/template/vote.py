@@ -401,14 +401,13 @@ def _without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
     if url not in page.targets:
         return found
     links = [element for element, target in enumerate(page.targets) if target == url]
-    found = FoundLines(found)
-    for entry in entries_around(page, links):
-        for text in page.texts[entry : page.ends[entry]]:
-            if (name := (text, "")) in found:
-                found[name] -= 1
-                if not found[name]:
-                    del found[name]
-    return found
+    beside = Counter(
+        (text, "")
+        for entry in entries_around(page, links)
+        for text in page.texts[entry : page.ends[entry]]
+        if (text, "") in found
+    )
+    return FoundLines(found - beside) if beside else found  # not in menus: copying takes time
 
 
 def entries_around(page: FlatPage, links: Iterable[int]) -> set[int]:
