@@ -387,18 +387,24 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
 _EDGES = (-400, -250, -150, -75, 0, 75, 150, 250, 400)
 _MOST = 500
 _COMMENTS_BESIDE: Feature = ("comment beside", 2)
+_IN_MENU: Feature = ("in", ".menu")
 
 
 def left_out(first: ScoredLines) -> list[bool]:
     """Of each line, whether it is left out whatever its score.
 
-    These are comments beside a text, and links to places on the page that stand in a row.
+    These are comments beside a text, short lines beside it in what is named as a menu (such as a
+    breadcrumb), and links to places on the page that stand in a row.
     """
     contents = [line.link.startswith("self?#") for line in first.lines]
     near = [False, *contents, False]
     return [
-        (is_link and (near[n] or near[n + 2])) or _COMMENTS_BESIDE in features
-        for n, (is_link, features) in enumerate(zip(contents, first.features, strict=True))
+        (is_link and (near[n] or near[n + 2]))
+        or _COMMENTS_BESIDE in features
+        or (first.mass > 0 and _IN_MENU in features and not shape.startswith("long"))
+        for n, (is_link, features, shape) in enumerate(
+            zip(contents, first.features, first.shapes, strict=True)
+        )
     ]
 
 

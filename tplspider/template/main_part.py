@@ -228,6 +228,8 @@ def _is_hidden(element: Element) -> bool:
 
 _HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 LITTLE = 200  # letters: where there are fewer, all are kept
+# What each compared page adds to the scores of lines: with more of them, less is left to leave out.
+SURER, MOST_SURE = UNIT // 5, 3
 _WORD = re.compile(r"\w")
 
 
@@ -277,6 +279,8 @@ def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart
     lines, marks, hidden = lines_to_judge(comparison, own)
     first = first_stage(page, lines)
     features, scores = second_stage(first, comparison.others, marks)
+    bonus = SURER * min(len(comparison.others), MOST_SURE)
+    scores = [value + bonus for value in scores]
     for n in compress(count(), left_out(first)):
         scores[n] = min(scores[n], -UNIT)
     kept = kept_lines(lines, scores)
