@@ -9,11 +9,11 @@ from typing import Any
 
 from tests.support.crawls import PROJECT
 from tplspider.arguments import Arguments, Config
-from tplspider.report.words import REASONS, key_page_advice, reason_words
+from tplspider.report.words import REASONS, reason_words
 
 PAGE = PROJECT / "docs" / "reference.md"
 OF_LINKS = ("key-page",)
-STATUSES = ("http-403", "http-404", "http-500")
+STATUSES = ("http-404",)  # for all of them
 
 
 def rows_of(model: type[Any], name: str) -> str:
@@ -35,15 +35,13 @@ def shown(default: object) -> str:
 
 def outcomes() -> str:
     names = sorted({*REASONS, *STATUSES} - {*OF_LINKS})
-    rows = "".join(f"| `{x}` | {reason_words(x)} | {key_page_advice(x)} |\n" for x in names)
-    # The text above says it.
-    return rows.replace(" of the site as the key page", "").replace(", or choose another page", "")
+    return "".join(f"| `{x}` | {reason_words(x)} |\n" for x in names)
 
 
 TABLES = {
     "| argument | default | meaning |": rows_of(Arguments, "{}"),
     "| setting | default | meaning |": rows_of(Config, "TPLSPIDER_{}"),
-    "| outcome | meaning | what to try with a key page |": outcomes(),
+    "| outcome | meaning |": outcomes(),
 }
 
 
