@@ -313,7 +313,7 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
         """The shares of links on both and of directories to both, less that of rare sentences."""
         both = len(key.links & signs.links)
         links = both / (len(key.links) + len(signs.links) - both)
-        letters = sum([sizes[sentence] for sentence in rare & signs.sentences.keys()])
+        letters = sum([sizes[sentence] for sentence in rare if sentence in signs.sentences])
         return links + share((*signs.segments[:-1], "")) - (letters / whole if letters else 0)
 
     ranked = sorted([(-likeness(signs), page.place, n) for n, (page, signs) in enumerate(others)])
