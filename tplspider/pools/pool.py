@@ -302,20 +302,22 @@ def nearest(key: Signs, pool: Mapping[PooledPage, Signs]) -> list[PooledPage]:
     Near are pages with the same links, and in the same directories. Those that have sentences of
     the key page which few others have are not: they may have its own text, too.
     """
-    others = {page: signs for page, signs in pool.items() if signs.identity != key.identity}
-    having = Counter(chain.from_iterable(signs.sentences for signs in others.values()))
-    few, whole = max(FEW, FEW_OF * len(others)), sum(key.sentences.values())
-    rare = {sentence: size for sentence, size in key.sentences.items() if having[sentence] <= few}
+    others = [(page, signs) for page, signs in pool.items() if signs.identity != key.identity]
+    sizes = key.sentences
+    having = Counter(chain(*[sizes.keys() & signs.sentences.keys() for _, signs in others]))
+    few, whole = max(FEW, FEW_OF * len(others)), sum(sizes.values())
+    rare = {sentence for sentence, count in having.items() if count <= few}
     share = cache(partial(share_of_directories, key.segments))  # many pages are in one directory
 
     def likeness(signs: Signs) -> float:
         """The shares of links on both and of directories to both, less that of rare sentences."""
         both = len(key.links & signs.links)
         links = both / (len(key.links) + len(signs.links) - both)
-        letters = sum(size for sentence, size in rare.items() if sentence in signs.sentences)
+        letters = sum([sizes[sentence] for sentence in rare if sentence in signs.sentences])
         return links + share((*signs.segments[:-1], "")) - (letters / whole if letters else 0)
 
-    return sorted(others, key=lambda page: (-likeness(others[page]), page.place))
+    ranked = sorted([(-likeness(signs), page.place, n) for n, (page, signs) in enumerate(others)])
+    return [others[n][0] for *_, n in ranked]
 
 
 def draw(pages: Iterable[PooledPage | None], known: Iterable[PooledPage] = ()) -> Pool:

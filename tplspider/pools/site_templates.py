@@ -214,8 +214,9 @@ class _Site:
         same = next((one for one in pool if one.place == page.place and one == page), None)
         if same is not None and same.packed_signs is None:
             same.packed_signs = signs.packed()
-        before = self._signs
-        self._signs = {each: before.get(each) or each.signs() for each in pool}
+        if [*self._signs] != [*pool]:
+            before = self._signs
+            self._signs = {each: before.get(each) or each.signs() for each in pool}
         return nearest(signs, self._signs)
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
@@ -20,11 +20,10 @@ from tplspider.template.lines import CELLS
 from tplspider.template.vote import entries_around
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tplspider.template.flat_page import FlatPage
     from tplspider.template.lines import Words
-    from tplspider.web.html import Element
 
 KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
 MOST = 2 / 3  # of the pages of one kind must have a label; one of them ...
@@ -221,7 +220,11 @@ def _kept(run: list[Words], found: list[bool], own: list[bool]) -> slice:
 
 # What authors mark as no part of the text, and the banners of the common consent tools.
 
-_MARKED = etree.XPath(".//*[@data-nosnippet or @data-ai-crawl-exclude or @aria-hidden='true']")
+# Far faster than one path with an "or", and as fast on pages full of them, unlike one with a "|".
+_MARKS = [
+    etree.XPath(f".//*/@{mark}")
+    for mark in ("data-nosnippet", "data-ai-crawl-exclude", "aria-hidden[.='true']")
+]
 _CONSENT = re.compile(
     "onetrust-(?:consent|banner)|CybotCookiebot|cookie-(?:law-info|notice$)|didomi-host|usercentrics"
     "|qc-cmp2?-|truste-consent|sp_message_container|iubenda-cs|cmpbox|cookiescript_|tarteaucitron"
@@ -234,14 +237,18 @@ def marked_elements(page: FlatPage) -> list[int]:
 
     Where that is half of the page or more, it is none: a dialog hides the rest, not for long.
     """
-    found: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
-    by_mark = {*found}
+    values: Iterable[Any] = chain.from_iterable(marks(page.elements[0]) for marks in _MARKS)  # type: ignore[misc]
+    by_mark = {value.getparent() for value in values}
+    found = [n for n, element in enumerate(page.elements) if element in by_mark] if by_mark else []
+    found += [
+        number
+        for number, (name, _) in enumerate(page.names)
+        if name and page.tags[number] == "div" and _CONSENT.match(name)
+    ]
     marked: list[int] = []
     end = size = 0
-    for number, (element, (name, _)) in enumerate(zip(page.elements, page.names, strict=True)):
-        if number >= end and (
-            element in by_mark or (name and page.tags[number] == "div" and _CONSENT.match(name))
-        ):
+    for number in sorted(found):
+        if number >= end:
             marked.append(number)
             end = page.ends[number]
             size += sum(map(len, page.texts[number:end]))

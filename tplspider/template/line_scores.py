@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate, repeat
-from typing import TYPE_CHECKING
+from itertools import accumulate, compress, repeat
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 Feature = tuple[str | int, ...]  # its name, and which of its values
 Features = tuple[Feature, ...]
 Slot = tuple[str, str, str, bool]
+_Place = TypeVar("_Place")
 Slots = dict[Slot, tuple[int, int]]  # of a page: the sum of the scores there, and of how many lines
 
 WEIGHTS = "line_weights.tsv"
@@ -145,15 +145,15 @@ _SHAPES = ("tiny", "tiny", "short", "short", "mid", "mid", *["long"] * 4)
 _LEVELS = 3  # around the box, where there may be others like it
 _LONG = 80  # letters of running text
 _TEXTY, _FEW_LINKS = 40, 0.4
-# In lower case: looking for either is slow.
+# In lower case, by their first letters, and a digit first: looking for either is slow otherwise.
 _PHRASES = re.compile(
-    r"\xa9|copyright|all rights|cookie|newsletter|subscrib|sign (?:up|in)|log ?in|share|tweet"
-    r"|facebook|twitter|whatsapp|reply|comments?\b|read (?:more|next|also)|more (?:from|on|in)"
-    r"|related|advert|sponsored|click here|follow us|recommended|most (?:read|popular)|e-?mail"
-    r"|print\b|permalink|trackback|posted (?:by|in|on)|filed under|tags?:|updated|published"
-    r"|photo(?:graph)?(?: by|:)|image:"
+    r"\xa9|a(?:ll rights|dvert)|c(?:opyright|ookie|omments?\b|lick here)|e-?mail"
+    r"|f(?:acebook|ollow us|iled under)|image:|log ?in|m(?:ore (?:from|on|in)|ost (?:read|popular))"
+    r"|newsletter|p(?:rint\b|ermalink|osted (?:by|in|on)|ublished|hoto(?:graph)?(?: by|:))"
+    r"|re(?:ply|lated|commended|ad (?:more|next|also))|s(?:ubscrib|ign (?:up|in)|hare|ponsored)"
+    r"|t(?:weet|witter|rackback|ags?:)|updated|whatsapp"
 )
-_DATE = re.compile(r"(?:19|20)\d\d\b|\d:\d\d|\d[./-]\d{1,2}[./-]\d\d")
+_DATE = re.compile(r"\d(?:(?<=1)9\d\d\b|(?<=2)0\d\d\b|:\d\d|[./-]\d{1,2}[./-]\d\d)")
 _STOPS = frozenset(".!?\u2026\u3002\uff01\uff1f")
 _CLOSING = "\"'\u201d\u2019\xbb)]"
 
@@ -187,14 +187,17 @@ class ScoredLines:
 
     def by_slot(self) -> Slots:
         """The scores by slot."""
-        return _sums(self.slots, self.scores)
+        return {
+            slot: (sum([_clip(self.scores[n]) for n in inside]), len(inside))
+            for slot, inside in _by_place(self.slots).items()
+        }
 
 
-def _sums(places: Sequence[Slot], scores: Sequence[int]) -> Slots:
-    found: Slots = {}
-    for place, value in zip(places, scores, strict=True):
-        total, count = found.get(place, (0, 0))
-        found[place] = total + _clip(value), count + 1
+def _by_place(places: Iterable[_Place]) -> dict[_Place, list[int]]:
+    """The numbers of the lines in each place."""
+    found: dict[_Place, list[int]] = {}
+    for n, place in enumerate(places):
+        found.setdefault(place, []).append(n)
     return found
 
 
@@ -298,8 +301,11 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
         for size, link in zip(sizes, links, strict=True)
     ]
     within = {element for twin in _twins(page, box) for element in range(twin, ends[twin])}
-    inside = [block in within for block in blocks]
-    running = [n for n in range(count) if texty[n] and inside[n]]
+    wheres = [
+        0 if block in within else 1 if outer <= block < end else 2 if higher <= block < top else 3
+        for block in blocks
+    ]
+    running = [n for n in range(count) if texty[n] and wheres[n] == 0]
     first, last = (running[0], running[-1]) if running else (count, -1)
     mass = bisect_right((200, 600, 1500, 4000), sum(lines[n].letters for n in running))
     is_h1 = [around.all[holder] & _H1 != 0 for holder in around.holders]
@@ -327,7 +333,15 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
     padded = ["none", *shapes, "none"]
     kinds: dict[int, str] = {-1: ""}
     comments: Features = (("comment beside", bisect_right((100, 300), beside)),)
-    places: dict[object, tuple[Features, int, int, tuple[str, str, str]]] = {}
+    places: dict[object, tuple[Features, int, tuple[str, str, str]]] = {}
+    forms = {
+        (where, size, link): _known(
+            ("size", size, link),
+            ("box", where, shape),
+            ("mass", mass, int(where == 0), shape),
+        )
+        for where, size, link, shape in {*zip(wheres, sizes, links, shapes, strict=True)}
+    }
     whole = (box, outer, higher)
     for n, line in enumerate(lines):
         holder, block, parent = around.holders[n], blocks[n], found.parents[n]
@@ -337,10 +351,7 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
         key = parent, tags[block], names[block], signs, block if block in whole else -1
         place = places.get(key)
         if place is None:
-            if inside[n]:
-                where = 0
-            else:
-                where = 1 if outer <= block < end else 2 if higher <= block < top else 3
+            where = wheres[n]
             apart = around.apart(holder)
             depth, element = 0, block
             while where == 0 and parents[element] in within and depth < 5:
@@ -358,11 +369,9 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
                 *(comments if apart & _COMMENT else ()),
             )
             slot = kinds[block], kinds[parent], kinds[parents[parent]]
-            place = places[key] = features, value, where, slot
+            place = places[key] = features, value, slot
+        form = forms[wheres[n], size, links[n]]
         own: list[Feature] = [
-            ("size", size, links[n]),
-            ("box", place[2], shape),
-            ("mass", mass, int(inside[n]), shape),
             ("before", padded[n]),
             ("after", padded[n + 2]),
             *_words(line.text, shape, size),
@@ -375,9 +384,9 @@ def first_stage(  # noqa: PLR0915 - one walk over all that is known of lines
             own.append(("h1", "is" if is_h1[n] else "later" if n < h1 else "earlier"))
         if line.link.startswith("self?#"):
             own.append(("to the page",))
-        found.features.append((*place[0], *own))
-        found.scores.append(place[1] + score(own))
-        found.slots.append((*place[3], links[n] >= 3))
+        found.features.append((*place[0], *form[0], *own))
+        found.scores.append(place[1] + form[1] + score(own))
+        found.slots.append((*place[2], links[n] >= 3))
     found.shapes, found.mass = shapes, mass
     return found
 
@@ -430,19 +439,11 @@ def second_stage(
     count, sums = len(lines), [0, *accumulate(clipped)]
     levels = list(map(_level, clipped))
     names = [line.names for line in lines] if others else [()] * count
-    on = [sum([not there.keys().isdisjoint(each) for _, there in others]) for each in names]
-    letters: Counter[Slot] = Counter()
-    repeated: Counter[Slot] = Counter()
-    by_parent: dict[int, tuple[int, int]] = {}
-    for parent, slot, value, line, times in zip(
-        first.parents, slots, clipped, lines, on, strict=True
-    ):
-        total, number = by_parent.get(parent, (0, 0))
-        by_parent[parent] = total + value, number + 1
-        letters[slot] += line.letters
-        repeated[slot] += 2 * times > pages
-    whole = letters.total() or 1
-    wanted = sum(line.letters for line, value in zip(lines, clipped, strict=True) if value > 0)
+    there = [found.keys() for _, found in others]
+    on = [sum([not found.isdisjoint(each) for found in there]) for each in names]
+    sizes = [line.letters for line in lines]
+    whole = sum(sizes) or 1
+    wanted = sum(compress(sizes, [value > 0 for value in clipped]))
     share = min(5 * wanted // whole, 4)
     of_level = {
         level: _known(
@@ -454,24 +455,26 @@ def second_stage(
         for level in {*levels}
     }
     of_slot = {}
-    for slot, (total, number) in _sums(slots, clipped).items():
+    for slot, inside in _by_place(slots).items():
+        number = len(inside)
         features: list[Feature] = [
-            ("slot", _level(total // number), min(number, 3)),
-            ("slot share", min(6 * letters[slot] // whole, 3)),
+            ("slot", _level(sum([clipped[n] for n in inside]) // number), min(number, 3)),
+            ("slot share", min(6 * sum([sizes[n] for n in inside]) // whole, 3)),
         ]
         if pages:
-            there = [found[slot] for found, _ in others if slot in found]
-            has = "none" if not there else "all" if len(there) == pages else "some"
+            known = [found[slot] for found, _ in others if slot in found]
+            has = "none" if not known else "all" if len(known) == pages else "some"
             features.append(("slot on", has))
-            if there:
-                mean = sum(each[0] for each in there) // sum(each[1] for each in there)
+            if known:
+                mean = sum([each[0] for each in known]) // sum([each[1] for each in known])
                 features.append(("slot there", _level(mean)))
-            features.append(("slot repeats", min(4 * repeated[slot] // number, 3), min(number, 2)))
+            repeated = sum([2 * on[n] > pages for n in inside])
+            features.append(("slot repeats", min(4 * repeated // number, 3), min(number, 2)))
         of_slot[slot] = _known(*features)
-    of_parent = {
-        parent: _known(("scores in parent", _level(total // number)))
-        for parent, (total, number) in by_parent.items()
-    }
+    of_parent = {}
+    for parent, inside in _by_place(first.parents).items():
+        mean = sum([clipped[n] for n in inside]) // len(inside)
+        of_parent[parent] = _known(("scores in parent", _level(mean)))
     padded: list[str | int] = ["none", *levels, "none"]
     found, scores = [], []
     for n, level in enumerate(levels):

@@ -323,7 +323,7 @@ def lines_to_judge(
             continue
         shown.append(line)
         mark: Features = (("between", beside[n], beside[n + 2]),) if comparison.others else ()
-        if any(start <= line.elements[0] < end for start, end in data):
+        if data and any(start <= line.elements[0] < end for start, end in data):
             mark = (*mark, ("data",))
         marks.append(mark)
     return shown, marks, hidden

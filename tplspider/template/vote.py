@@ -477,14 +477,13 @@ def _common(  # noqa: PLR0917 - as above
     A page does not vote on links to itself: it shows them in another way, if at all.
     """
     before = Counter(chain.from_iterable(compress(names, known)))
-    unknown = [place for place, yes in enumerate(known) if not yes]
-    wanted = {name for place in unknown for name in names[place]}
+    unknown = [(n, names[n], lines[n].target) for n, is_known in enumerate(known) if not is_known]
+    wanted = {name for _, which, _ in unknown for name in which}
     votes, missing = [0.0] * len(lines), [0.0] * len(lines)
     voters = [0] * len(lines)
     for other, found, weight in zip(others, found_lines, weights, strict=True):
         left = {name: found[name] - before.get(name, 0) for name in wanted & found.keys()}
-        for place in unknown:
-            which = names[place]
+        for place, which, target in unknown:
             if left.get(which[0], 0) > 0 or (
                 len(which) > 1 and any(left.get(n, 0) > 0 for n in which)
             ):
@@ -492,7 +491,7 @@ def _common(  # noqa: PLR0917 - as above
                     left[name] = left.get(name, 0) - 1
                 votes[place] += weight
                 voters[place] += 1
-            elif lines[place].target != other.url:
+            elif target != other.url:
                 missing[place] += weight
     least = min(2, len(others))
     return [

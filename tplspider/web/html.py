@@ -172,7 +172,8 @@ def read_nodes(nodes: list[Element]) -> NodeTexts:
     tags = [intern(tag) if isinstance(tag := node.tag, str) else tag for node in nodes]
     texts = [node.text or "" for node in nodes]
     tails = [node.tail or "" for node in nodes]
-    return NodeTexts(tags, parents, [*map(fold, texts)], [*map(fold, tails)], texts, tails)
+    folded, folded_tails = ([text and fold(text) for text in some] for some in (texts, tails))
+    return NodeTexts(tags, parents, folded, folded_tails, texts, tails)
 
 
 def kept_nodes(tags: list[Any], above: list[int]) -> list[bool]:
