@@ -222,8 +222,8 @@ def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, argume
     imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
     if "-O" in arguments:
         assert imported
-        commands = [f"tplspider.commands.{name}" for name in NAMES]
-        assert imported[1].split() == ["tplspider", "tplspider.commands", *commands]
+        ours = ["command", "commands", *(f"commands.{name}" for name in NAMES)]
+        assert imported[1].split() == ["tplspider", *(f"tplspider.{name}" for name in ours)]
         with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
     assert seen(with_us) == seen(without)
 

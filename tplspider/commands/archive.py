@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
 
+from tplspider.command import OurCommand
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Collection
@@ -35,14 +37,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Command(BaseRunSpiderCommand):
+class Command(OurCommand, BaseRunSpiderCommand):
     """Runs the spider on a list of key pages, with archived pages in place of a network."""
 
-    def syntax(self) -> str:
-        return "FILE.warc.gz [...] -i KEYPAGES -O FILE [options]"
-
-    def short_desc(self) -> str:
-        return "Search among the pages of web archives"
+    usage = "FILE.warc.gz [...] -i KEYPAGES -O FILE [options]"
+    summary = "Search among the pages of web archives"
+    logs_all = True
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -56,31 +56,22 @@ class Command(BaseRunSpiderCommand):
         add("-n", metavar="N", help="how many pages to find (default 3)")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import apply_profile, keep_apart
+        from tplspider.profiles import apply_profile
 
-        assert self.settings is not None
-        keep_apart(self.settings)
         super().process_options(args, opts)
         apply_profile(self.settings)
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.commands.crawl import check, exit_status, refuse
-        from tplspider.log_sanitizer import guard_log
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.command import check
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-        assert self.crawler_process
-        assert self.settings is not None
         settings = self.settings
-        guard_log()
-        try:
-            arguments = _arguments(opts)
-            every = _whole_number("--every", opts.every) if opts.every else 0
-            files = archive_files(args)
-            given = {"_keys": None} if every else {}
-            check(TemplateCandidatesSpider, "archive", arguments | given, settings)
-            archive, empty = _open_archive(files, opts.index)
-        except ValueError as error:
-            refuse("archive", str(error), settings)
+        arguments = _arguments(opts)
+        every = _whole_number("--every", opts.every) if opts.every else 0
+        files = archive_files(args)
+        given = {"_keys": None} if every else {}
+        check(TemplateCandidatesSpider, "archive", arguments | given, settings)
+        archive, empty = _open_archive(files, opts.index)
         if every:
             arguments["_keys"] = _of_each_host(archive, every)
         changes: dict[str, Any] = {
@@ -94,10 +85,8 @@ class Command(BaseRunSpiderCommand):
         # Scrapy writes a line for every request, which handlers leave out.
         logging.getLogger("scrapy").setLevel(settings.get("LOG_LEVEL"))
         settings.setdict(SETTINGS | changes, priority="cmdline")
-        crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
-        self.crawler_process.crawl(crawler, **arguments)
-        self.crawler_process.start()
-        self.exitcode = exit_status(crawler) or int(empty > 0)
+        self.crawl(TemplateCandidatesSpider, arguments)
+        self.exitcode = self.exitcode or int(empty > 0)
 
 
 def archive_files(names: Collection[str]) -> list[Path]:
