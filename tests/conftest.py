@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.crawls import SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
 from tests.support.kinds import KIND_OF_FIXTURE, KINDS, how_many, longest_first
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 
 def keep_bytecode(config: pytest.Config) -> None:

@@ -10,9 +10,9 @@ import pytest
 from fastwarc.warc import WarcRecord
 
 from tests.support.crawls import SITES, Serve, run_scrapy
+from tests.support.site_server import Handler
 from tests.support.template_site import Routes, pages_of, routes_of
 from tests.support.warc_files import records, rows, search_again
-from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 

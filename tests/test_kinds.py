@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
+    from tests.support.site_server import Handler
 
     Routes = dict[str, Callable[[Handler], object]]
 

@@ -19,8 +19,8 @@ from tests.support.browsers import CHROMIUM, needs_chromium
 from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
 from tests.support.internet import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
-from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
 
 pytestmark = pytest.mark.crawl  # processes of their own

@@ -28,8 +28,8 @@ from tests.support.internet import (
     reasons,
     redirect,
 )
+from tests.support.site_server import Handler
 from tests.support.stub_crawls import stub_crawl
-from tplspider.demo.server import Handler
 from tplspider.private_addresses import host_name, is_private, literal_address
 
 REFUSED = "private-address"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.crawls import RunCrawl, Serve
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.crawls import Crawl, FixtureServer
-    from tplspider.demo.server import Handler
+    from tests.support.site_server import Handler
 
 MENU = "".join(
     f"<li><a href=/news/2019/{name}.html>{name}</a></li>" for name in ("one", "two", "three")

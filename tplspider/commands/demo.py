@@ -44,21 +44,21 @@ class Command(OurCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.command import program
-        from tplspider.demo.server import KEY_PAGE, SiteServer
+        from tplspider.demo import KEY_PAGE, serve_site
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         if args:
             raise ValueError(f"unexpected argument {' '.join(args)!r}")
         answers: list[SearchAnswer] = []
-        with SiteServer() as server:
-            arguments = {"url": server.url + KEY_PAGE, "report": opts.report}
+        with serve_site() as site:
+            arguments = {"url": site + KEY_PAGE, "report": opts.report}
 
             def take(answer: SearchAnswer) -> None:
                 answers.append(answer)
 
             self.crawl(TemplateCandidatesSpider, arguments, take)
         for answer in answers:
-            lines = [*_links(answer, server.url), *_text(answer)]
+            lines = [*_links(answer, site), *_text(answer)]
             lines += [f"Report: {Path(opts.report).absolute()}", ""]
             page = "https://example.org/some/page"
             lines += ["Try it on another site:", f"  {program} candidates {page}"]
