@@ -127,6 +127,21 @@ def add_profile(parser: Any) -> None:
     parser.set_defaults(profile=None)
 
 
+def given(opts: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options of these names that are on the command line, as arguments of a spider."""
+    return {name: value for name in names if (value := getattr(opts, name)) is not None}
+
+
+def whole_number(name: str, value: str) -> int:
+    """The value of an option that is a whole number above 0."""
+    from tplspider.arguments import whole_number as parser
+
+    try:
+        return parser(1)(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
 def crawl(
     process: Any,
     command: str,

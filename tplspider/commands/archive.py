@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
 
-from tplspider.command import OurCommand
+from tplspider.command import OurCommand, check, given, whole_number
 
 if TYPE_CHECKING:
     import argparse
@@ -62,15 +62,14 @@ class Command(OurCommand, BaseRunSpiderCommand):
         apply_profile(self.settings)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.command import check
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         settings = self.settings
         arguments = _arguments(opts)
-        every = _whole_number("--every", opts.every) if opts.every else 0
+        every = whole_number("--every", opts.every) if opts.every else 0
         files = archive_files(args)
-        given = {"_keys": None} if every else {}
-        check(TemplateCandidatesSpider, "archive", arguments | given, settings)
+        keys = {"_keys": None} if every else {}
+        check(TemplateCandidatesSpider, "archive", arguments | keys, settings)
         archive, empty = _open_archive(files, opts.index)
         if every:
             arguments["_keys"] = _of_each_host(archive, every)
@@ -139,25 +138,14 @@ def _arguments(opts: argparse.Namespace) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(opts.spargs)
     if unknown := arguments.keys() & {"url", "urls", "warc"}:
         raise ValueError(f"-a {min(unknown)}: not for archives; give key pages with -i FILE")
+    arguments |= given(opts, "summary", "texts", "report", "n")
     if opts.keys:
         arguments["urls"] = opts.keys
-    for name in ("summary", "texts", "report", "n"):
-        if (value := getattr(opts, name)) is not None:
-            arguments[name] = value
     if not (
         opts.output or opts.overwrite_output or arguments.keys() & {"summary", "texts", "report"}
     ):
         raise ValueError("give at least one of -O, --summary, --texts and --report")
     return arguments
-
-
-def _whole_number(name: str, given: str) -> int:
-    from tplspider.arguments import whole_number
-
-    try:
-        return whole_number(1)(given)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 async def _of_each_host(archive: Archive, most: int) -> AsyncIterator[KeyLine]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import BaseRunSpiderCommand
 
-from tplspider.command import OurCommand
+from tplspider.command import OurCommand, given
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ class Command(OurCommand, BaseRunSpiderCommand):
 
         if len(args) != 1:
             raise ValueError("give the address of one page")
-        arguments = {**opts.spargs, "url": args[0], **({} if opts.n is None else {"n": opts.n})}
+        arguments = {**opts.spargs, "url": args[0], **given(opts, "n")}
         found: list[str] = []
 
         def take(answer: SearchAnswer) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.command import LOST, OurCommand
+from tplspider.command import LOST, OurCommand, whole_number
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,6 @@ class Command(OurCommand):
 
 
 def _split(args: list[str], opts: argparse.Namespace) -> str:
-    from tplspider.arguments import whole_number
     from tplspider.keylist import KeyList
     from tplspider.shards import split
 
@@ -65,10 +64,7 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
         raise ValueError("give a list and a folder: scrapy shard LIST -O DIR --count N")
     if (opts.count is None) == (opts.pages is None):
         raise ValueError("give --count or --pages")
-    try:
-        size = whole_number(1)(opts.pages if opts.count is None else opts.count)
-    except ValueError as error:
-        raise ValueError(f"--count or --pages: {error}") from None
+    size = whole_number("--count or --pages", opts.pages if opts.count is None else opts.count)
     folder = Path(opts.output)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(f"{folder}: expected a new or empty folder")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
 
-from tplspider.command import LOST, OurCommand
+from tplspider.command import LOST, OurCommand, given
 
 if TYPE_CHECKING:
     import argparse
@@ -90,17 +90,13 @@ def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
     # The text is wanted, and no candidates: kinds needs the fewest loads for it.
-    arguments: dict[str, Any] = {"strategy": "kinds", **opts.spargs}
+    arguments = {"strategy": "kinds", **opts.spargs, **given(opts, "n", "report")}
     if opts.urls:
         arguments["urls"] = opts.urls
     elif _is_one(args, opts):
         arguments["url"] = args[0]
     else:
         arguments["_keys"] = _lines(args)
-    if opts.n is not None:
-        arguments["n"] = opts.n
-    if opts.report is not None:
-        arguments["report"] = opts.report
     if opts.pool is not None:
         from tplspider.pools.store import PoolFolder
 
