@@ -24,7 +24,7 @@ ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 # The others do nothing for archived pages, and cost a third of the time.
 _NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
-    *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
+    "tplspider.politeness.Politeness",
     "tplspider.private_addresses.PrivateAddressMiddleware",
     "tplspider.browser.BrowserMiddleware",  # what it made of a page is archived
 )
