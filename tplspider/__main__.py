@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
@@ -24,7 +23,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     first = given[0] if given else "--help"
     if first in ("-h", "--help"):
-        about = "\n".join(f"  {name:<11} {_command(name).summary}" for name in NAMES)
+        modules = {name: import_module(f"{commands.__name__}.{name}") for name in NAMES}
+        about = "\n".join(f"  {name:<11} {one.Command.summary}" for name, one in modules.items())
         print(
             "Usage:\n  tplspider URL [URL ...] [options]    the same as tplspider text\n"
             f"  tplspider COMMAND [options]\n\nCommands:\n{about}\n\n"
@@ -39,10 +39,6 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(command.WRONG_USE)
     else:
         _run("text", given)
-
-
-def _command(name: str) -> Any:
-    return import_module(f"{commands.__name__}.{name}").Command
 
 
 def _run(name: str, arguments: list[str]) -> None:

@@ -55,16 +55,11 @@ class Command(OurCommand, BaseRunSpiderCommand):
         add("--index", metavar="FILE", help="where the index is (default: beside the first file)")
         add("-n", metavar="N", help="how many pages to find (default 3)")
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import apply_profile
-
-        super().process_options(args, opts)
-        apply_profile(self.settings)
-
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.profiles import apply_profile
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-        settings = self.settings
+        apply_profile(settings := self.settings)
         arguments = _arguments(opts)
         every = whole_number("--every", opts.every) if opts.every else 0
         files = archive_files(args)
