@@ -34,7 +34,7 @@ PAGES = 50  # of a section, one of them its index
 SITES = 1_000  # for the memory
 MET = 10 * SITES  # pages: from there on the memory is to be flat
 FLAT = 1.25
-FASTER = 2.5  # than trafilatura, which gives one text as well
+FASTER = 2.0  # than trafilatura, which gives one text as well
 TEXT = frozenset({"main_text"})
 MEASURED = 200
 TOGETHER = 20  # pages at a time, so that all are measured in the same conditions
@@ -185,7 +185,7 @@ def others() -> Iterator[tuple[str, Callable[[str], object]]]:
         resiliparse: Any = import_module("resiliparse.extract.html2text")
         yield "resiliparse", partial(resiliparse.extract_plain_text, main_content=True)
     except ImportError:
-        print("  resiliparse is not installed: pip install -e '.[main]'")
+        print("  resiliparse is not installed: pip install resiliparse")
 
 
 def run(folder: Path | None = None) -> bool:

@@ -5,16 +5,24 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
-from tests.support.crawls import SITES, Crawl, FixtureServer, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import (
+    CRAWL,
+    SITES,
+    Crawl,
+    FixtureServer,
+    Routes,
+    RunCrawl,
+    Serve,
+    run_scrapy,
+)
 from tests.support.kinds import KIND_OF_FIXTURE, KINDS, how_many, longest_first
-from tests.support.site_server import Handler
 
 
 def keep_bytecode(config: pytest.Config) -> None:
@@ -40,12 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell starts it like that in the background, and crawls would not take notice of Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test fails because a machine is slow.
-    hypothesis.settings.register_profile(
-        "patient",
-        deadline=None,
-        max_examples=how_many(),
-        suppress_health_check=[hypothesis.HealthCheck.too_slow],
-    )
+    patient: dict[str, Any] = {"suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+    patient |= {"deadline": None, "max_examples": how_many()}
+    hypothesis.settings.register_profile("patient", **patient)
     hypothesis.settings.load_profile("patient")
 
 
@@ -60,26 +65,18 @@ def crawl(tmp_path: Path) -> RunCrawl:
 
     def run(url: str, settings: dict[str, str] | None = None, **arguments: object) -> Crawl:
         pairs = {"url": url, "summary": tmp_path / "summary.json", **arguments}
-        return run_scrapy(
-            "crawl",
-            "template_candidates",
-            *(f"-a{name}={value}" for name, value in pairs.items()),
-            f"-O{tmp_path / 'out.json'}",
-            folder=tmp_path,
-            settings=settings,
-        )
+        given = (f"-a{name}={value}" for name, value in pairs.items())
+        output = f"-O{tmp_path / 'out.json'}"
+        return run_scrapy(*CRAWL, *given, output, folder=tmp_path, settings=settings)
 
     return run
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Serve fixture sites until the test ends."""
     servers: list[FixtureServer] = []
 
-    def start(
-        site: str, routes: dict[str, Callable[[Handler], object]] | None = None
-    ) -> FixtureServer:
+    def start(site: str, routes: Routes | None = None) -> FixtureServer:
         server = FixtureServer(SITES / site, routes)
         servers.append(server.__enter__())
         return server
@@ -91,7 +88,6 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A Chromium for all tests of a file."""
     # Here and not above: most tests need none.
     from tests.support.browsers import CHROMIUM, chromium
 

@@ -3,22 +3,16 @@
 Every score is taken anew for every link, and the signs are read off a page made for comparing.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from tplspider.search.cliques import SubdigraphSearch, Visit
 from tplspider.search.guided import MenuSigns
 from tplspider.search.sort_links import HyperlinkDistances, link_relevance, sort_links
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.template.vote import ElementTexts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tplspider.search.cliques import SubdigraphSearch, Visit
-    from tplspider.web.html import Element, Link
+from tplspider.web.html import Element, Link
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
 ENTRIES = 1.0  # for a link in a block of MANY_ENTRIES or more

@@ -1,5 +1,3 @@
-"""When two addresses are one link, how one is read off a page, and whose site it is of."""
-
 from urllib.parse import urljoin
 
 import pytest

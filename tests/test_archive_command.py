@@ -1,5 +1,3 @@
-"""``scrapy archive``, as a person runs it."""
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -19,13 +17,9 @@ HOSTS = [f"http://{name}.example" for name in ("a", "b", "c")]
 
 def warc(path: Path, hosts: Iterable[str] = HOSTS) -> Path:
     """The sites of some hosts: a key page at /, and the pages of its menu."""
-    path.write_bytes(
-        packed(
-            response(f"{host}/{name}", body)
-            for host in hosts
-            for name, body in pages_of(menu=host[7:]).items()
-        )
-    )
+    sites = {host: pages_of(menu=host[7:]) for host in hosts}
+    records = (response(f"{h}/{name}", body) for h in hosts for name, body in sites[h].items())
+    path.write_bytes(packed(records))
     return path
 
 

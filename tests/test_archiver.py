@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from fastwarc.warc import WarcRecord
 
-from tests.support.crawls import SITES, Serve, run_scrapy
+from tests.support.browsers import html as give
+from tests.support.crawls import SITES, Routes, Serve, crawl_list, run_scrapy
 from tests.support.site_server import Handler
-from tests.support.template_site import Routes, pages_of, routes_of
+from tests.support.template_site import pages_of, routes_of
 from tests.support.warc_files import records, rows, search_again
 
 HTML = {"Content_Type": "text/html"}
@@ -46,27 +47,20 @@ def odd_site() -> Routes:
         request.close_connection = True  # without a word
 
     pages = pages_of(more=links)
-    refresh = b"<meta http-equiv=refresh content='0; url=/a'>"
     return {
         **routes_of(pages),
-        "/robots.txt": lambda request: request.answer(
-            200, b"User-agent: *\nDisallow: /denied\n", Content_Type="text/plain"
-        ),
+        "/robots.txt": give(b"User-agent: *\nDisallow: /denied\n", "text/plain"),
         "/packed": packed,
         "/moved": lambda request: request.answer(301, b"", Location="//me:hidden@elsewhere.test/"),
         "/gone": lambda request: request.answer(404, b"<p>Gone", **HTML),
         "/busy": busy,
         "/cookie": cookie,
         "/umlaut": umlaut,
-        "/%C3%BC?to=http://a@b/": lambda request: request.answer(
-            200, pages["a"] + b"<p>Umlauts", **HTML
-        ),
-        "/refresh": lambda request: request.answer(200, refresh, **HTML),
-        "/large": lambda request: request.answer(
-            200, pages["a"] + b"<p>More of it" * 20_000, **HTML
-        ),
+        "/%C3%BC?to=http://a@b/": give(pages["a"] + b"<p>Umlauts"),
+        "/refresh": give(b"<meta http-equiv=refresh content='0; url=/a'>"),
+        "/large": give(pages["a"] + b"<p>More of it" * 20_000),
         "/refused": refused,
-        "/plain": lambda request: request.answer(200, b"text", Content_Type="text/plain"),
+        "/plain": give(b"text", "text/plain"),
     }
 
 
@@ -88,11 +82,8 @@ def test_every_page_of_the_fixture_sites(tmp_path: Path, serve: Serve) -> None:
     listed, archive = tmp_path / "keys.jl", tmp_path / "a.warc.gz"
     listed.write_text("".join(f"{json.dumps(key)}\n" for key in keys))
     there, here = tmp_path, tmp_path / "again"
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={listed}", f"-awarc={archive}"),
-        *(f"-O{there / 'out.jl'}", f"-asummary={there / 'summary.jl'}"),
-        f"-atexts={there / 'texts.jl'}",
-        folder=tmp_path,
+    done = crawl_list(
+        *(there, listed, f"-awarc={archive}", f"-atexts={there / 'texts.jl'}"),
         settings={"RETRY_TIMES": "1"},
     )
     assert done.code == 1  # of the malformed line

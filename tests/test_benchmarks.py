@@ -1,15 +1,13 @@
-"""That benchmarks run, and print the figures of sites that can be worked out by hand."""
-
 import csv
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
 from benchmarks.evaluation.sites import LabelledSite
-from tests.support.crawls import PROJECT, Crawl
+from tests.support.crawls import Crawl, run_command
 from tplspider.search.session import SearchOptions
 from tplspider.sources.base import load_page, search_pages
 from tplspider.web.html import parse_html
@@ -19,15 +17,8 @@ from tplspider.web.page import WebPage
 def table1(*options: str, folder: Path) -> Crawl:
     """Measure, into means.csv and sites.csv."""
     files = [f"--csv={folder / 'means.csv'}", f"--per-site={folder / 'sites.csv'}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.table1", "--extractors=none", *files, *options],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    return Crawl(done.returncode, done.stdout, done.stderr, folder)
+    command = (sys.executable, "-m", "benchmarks.table1", "--extractors=none", *files, *options)
+    return replace(run_command(*command, timeout=240), folder=folder)
 
 
 # body, ul, four times li and a, main: 11 elements of template, and one that is not.
@@ -69,17 +60,12 @@ def test_figures_worked_out_by_hand(tmp_path: Path) -> None:
     shares = ["1.000000", f"{(1 + 10 / 11) / 2:.6f}", f"{(1 + 20 / 21) / 2:.6f}"]
     means = rows(tmp_path / "means.csv")
     assert {(row["strategy"], row["size"]): list(row.values())[2:] for row in means} == {
-        ("paper", "1"): ["2", *shares, "2.0000", "2", "2.0000"],
-        ("paper", "2"): ["2", *shares, "3.0000", "2", "3.0000"],
-        ("paper", "3"): ["2", *shares, "4.0000", "2", "4.0000"],
-        ("paper", "4"): ["2", *shares, "4.0000", "0", "4.0000"],
+        ("paper", size): ["2", *shares, f"{loads}.0000", complete, f"{loads}.0000"]
+        for size, loads, complete in (("1", 2, "2"), ("2", 3, "2"), ("3", 4, "2"), ("4", 4, "0"))
     }
-    (row,) = (
-        row for row in rows(tmp_path / "sites.csv") if row["site"] == "two" and row["size"] == "4"
-    )
-    assert [row[name] for name in ("precision", "loads", "cs_size", "complete", "reason")] == [
-        "0.909091", "4", "3", "0", "links_exhausted"
-    ]  # fmt: skip
+    sites = {(row["site"], row["size"]): row for row in rows(tmp_path / "sites.csv")}
+    row, names = sites["two", "4"], ("precision", "loads", "cs_size", "complete", "reason")
+    assert [row[name] for name in names] == ["0.909091", "4", "3", "0", "links_exhausted"]
     assert (row["elements"], row["template"], row["found"]) == ("12", "10", "11")
 
 

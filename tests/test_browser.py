@@ -1,5 +1,3 @@
-"""The browser profile, in crawls with a real Chromium. Nothing is sent beyond loopback."""
-
 import gzip
 import json
 import os
@@ -155,9 +153,7 @@ def test_encodings(crawl: RunCrawl, serve: Serve) -> None:
 
 
 @needs_chromium
-def test_scripts_of_a_public_page_are_kept_from_private_hosts(
-    crawl: RunCrawl, serve: Serve
-) -> None:
+def test_scripts_of_public_pages_are_kept_from_private_hosts(crawl: RunCrawl, serve: Serve) -> None:
     server, inside = serve("alone"), serve("alone", {"/data": html("secret"), "/a": html("a")})
     private = inside.url.replace("127.0.0.1", "loopback.example.com")
     script = f"""<a href=/a>a</a><script>

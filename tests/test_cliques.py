@@ -1,5 +1,3 @@
-"""Algorithm 2: complete subdigraphs, and the search on sites in memory."""
-
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -49,9 +47,7 @@ def test_each_step_is_that_of_the_power_set(earlier: list[set[int]], size: int) 
 
 @examples(200)
 @given(graphs(), st.integers(1, 5), st.data())
-def test_a_page_that_gains_mutual_links(
-    earlier: list[set[int]], size: int, data: st.DataObject
-) -> None:
+def test_pages_gain_mutual_links(earlier: list[set[int]], size: int, data: st.DataObject) -> None:
     """A duplicate was found: links to it now count for a page that was explored before."""
     subdigraphs = CompleteSubdigraphs(size)
     mutual: dict[int, set[int]] = {}
@@ -99,6 +95,7 @@ def expected_outcome(answer: literal.LiteralAnswer) -> dict[str, Any]:
 
 
 ANY = sites() | refusing_sites()
+LOADS = st.sampled_from([0, 3, 6])
 REFUSALS = st.sampled_from([10, 3, 2, 1, 0])
 
 
@@ -114,14 +111,7 @@ def test_the_search_is_that_of_the_literal_reading(
 
 
 @examples(200)
-@given(
-    ANY,
-    st.integers(1, 5),
-    st.sampled_from([0, 3, 6]),
-    REFUSALS,
-    st.integers(2, 8),
-    st.integers(0, 1000),
-)
+@given(ANY, st.integers(1, 5), LOADS, REFUSALS, st.integers(2, 8), st.integers(0, 1000))
 def test_the_answer_does_not_depend_on_timing(
     site: PlainSite, n: int, max_loads: int, max_refusals: int, in_flight: int, seed: int
 ) -> None:
@@ -151,9 +141,7 @@ SAME_TEXT = "a duplicate of the first"
         ([SAME_TEXT, "connection", SAME_TEXT, "connection", ""], 2, "refused", 5),
     ],
 )
-def test_a_site_that_refuses_is_left_alone(
-    ends: list[str], max_refusals: int, reason: str, loads: int
-) -> None:
+def test_a_site_that_refuses(ends: list[str], max_refusals: int, reason: str, loads: int) -> None:
     site = PlainSite({"/": [f"/{number}" for number in range(len(ends))]})
     for path, end in zip(site.links["/"], ends, strict=True):
         if end == SAME_TEXT:
@@ -166,17 +154,19 @@ def test_a_site_that_refuses_is_left_alone(
 
 def test_a_duplicate_lends_its_name() -> None:
     # Nobody links to /a by its own name: /b and /c know it as /old, which redirects to it.
-    site = PlainSite(
-        {
-            "/": ["/a", "/b", "/c", "/old"],
-            "/a": ["/b", "/c"],
-            "/b": ["/old", "/c"],
-            "/c": ["/old", "/b"],
-        },
-        redirects={"/old": "/a"},
-    )
+    links = {"/": ["/a", "/b", "/c", "/old"], "/a": ["/b", "/c"]}
+    links |= {"/b": ["/old", "/c"], "/c": ["/old", "/b"]}
+    site = PlainSite(links, redirects={"/old": "/a"})
     search, _ = run(site, "/", size=3)
     assert search.complete
     assert [(v.outcome, v.reason) for v in search.visits if v.link.url.endswith("old")] == [
         ("duplicate", f"duplicate-of {ROOT}/a")
     ]
+
+
+def test_a_page_that_a_redirect_leads_to_is_loaded_once() -> None:
+    """Also if a link to it comes up while the redirect is followed: that link is held back."""
+    site = PlainSite({"/": ["/a", "/old", "/new"]}, redirects={"/old": "/new"})
+    for seed in range(8):
+        search, _ = run(site, "/", in_flight=2, seed=seed)  # which loads no page twice
+        assert search.loads == 3

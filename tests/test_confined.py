@@ -1,5 +1,3 @@
-"""Where the arguments of jobs on a server may lead: to files in one folder, and nowhere else."""
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

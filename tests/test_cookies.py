@@ -1,14 +1,11 @@
-"""Cookies: each search has its own, and nothing is looked up to tell whose they are."""
-
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import DNS_RESOLVER, PROJECT, FixtureServer, Serve, run_scrapy
+from tests.support.crawls import CRAWL, DNS_RESOLVER, FixtureServer, Serve, run_command, run_scrapy
 from tests.support.site_server import Handler
 
 KEY = "/docs/guide/four.html"
@@ -41,28 +38,18 @@ def test_nothing_is_looked_up(serve: Serve, tmp_path: Path) -> None:
     url = server.url.replace("127.0.0.1", "www.example.com") + KEY
     (tmp_path / "sitecustomize.py").write_text(WITNESS, "utf-8")
     (tmp_path / "keys.txt").write_text(url, "utf-8")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "scrapy", "crawl", "template_candidates"),
-            f"-aurls={tmp_path / 'keys.txt'}",
-            *(f"-asummary={tmp_path / 'summary.json'}", "-sDOWNLOAD_DELAY=0"),
-            f"-s{DNS_RESOLVER}=tests.support.stub_crawls.CheckedInternet",
-        ],
-        cwd=PROJECT,
-        env={
-            **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
-            "PYTHONPATH": str(tmp_path),
-            "TLDEXTRACT_CACHE": str(tmp_path / "suffixes"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    env = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    env |= {"PYTHONPATH": str(tmp_path), "TLDEXTRACT_CACHE": str(tmp_path / "suffixes")}
+    done = run_command(
+        *(sys.executable, "-m", "scrapy", *CRAWL, f"-aurls={tmp_path / 'keys.txt'}"),
+        *(f"-asummary={tmp_path / 'summary.json'}", "-sDOWNLOAD_DELAY=0"),
+        f"-s{DNS_RESOLVER}=tests.support.stub_crawls.CheckedInternet",
+        env=env,
     )
     (summary,) = json.loads((tmp_path / "summary.json").read_bytes())
-    assert summary["complete"], done.stderr
+    assert summary["complete"], done.log
     assert cookies == [None, "a=1"]
-    seen = [line for line in done.stderr.splitlines() if line.startswith(("LOOKED", "CONNECTED"))]
+    seen = [line for line in done.log.splitlines() if line.startswith(("LOOKED", "CONNECTED"))]
     assert seen
     # The site itself: its name is answered by the made-up internet.
     assert {line for line in seen if "127.0.0.1" not in line} == {"LOOKED UP www.example.com"}
@@ -96,8 +83,7 @@ def test_searches_of_one_host_have_their_own(
     seen = Seen(server, monkeypatch)
     keys = tmp_path / "keys.txt"
     keys.write_text("".join(f"{server.url}{KEY}?{number}\n" for number in range(4)))
-    done = run_scrapy("crawl", "template_candidates", f"-aurls={keys}", folder=tmp_path)
-    assert done.code == 0
+    assert run_scrapy(*CRAWL, f"-aurls={keys}", folder=tmp_path).code == 0
     assert [seen.cookies[f"{KEY}?{number}"] for number in range(4)] == [None] * 4
     assert seen.cookies["/robots.txt"] is None
     # Links are loaded for the search that asks first, with its cookie.

@@ -1,5 +1,3 @@
-"""``user:password@`` in the key page's address: it opens its own origin, and is shown nowhere."""
-
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browsers import PROFILE, needs_chromium
-from tests.support.crawls import Crawl, RunCrawl, run_scrapy
+from tests.support.crawls import CRAWL, Crawl, RunCrawl, run_scrapy
 from tests.support.hostile_pages import html
 from tests.support.hostile_server import Exchange, HostileServer
 
@@ -66,16 +64,10 @@ def assert_secret(done: Crawl, folder: Path) -> None:
 def test_a_site_with_a_password(crawl: RunCrawl, tmp_path: Path) -> None:
     site = ClosedSite()
     with site.server:
-        done = crawl(
-            site.key_page("/#top"),
-            texts=tmp_path / "texts.json",
-            save_html=tmp_path / "pages",
-            settings={
-                "COOKIES_DEBUG": "True",
-                "HTTPCACHE_ENABLED": "True",
-                "HTTPCACHE_DIR": str(tmp_path / "cache"),
-            },
-        )
+        settings = {"COOKIES_DEBUG": "True", "HTTPCACHE_ENABLED": "True"}
+        settings["HTTPCACHE_DIR"] = str(tmp_path / "cache")
+        written = {"texts": tmp_path / "texts.json", "save_html": tmp_path / "pages"}
+        done = crawl(site.key_page("/#top"), settings, **written)
     assert done.code == 0, done.log
     assert done.summary["complete"]
     assert done.summary["candidates"] == [f"{site.server.url}/{name}" for name in "abc"]
@@ -130,12 +122,9 @@ def test_scripts_of_a_page(crawl: RunCrawl, tmp_path: Path) -> None:
 def test_a_job_that_can_go_on(tmp_path: Path) -> None:
     site = ClosedSite()
     with site.server:
-        done = run_scrapy(
-            *("crawl", "template_candidates", f"-aurl={site.key_page()}"),
-            *("-O", str(tmp_path / "out.jl")),
-            folder=tmp_path,
-            settings={"JOBDIR": str(tmp_path / "job")},
-        )
+        given = (f"-aurl={site.key_page()}", f"-O{tmp_path / 'out.jl'}")
+        settings = {"JOBDIR": str(tmp_path / "job")}
+        done = run_scrapy(*CRAWL, *given, folder=tmp_path, settings=settings)
     assert done.code == 0, done.log
     assert (tmp_path / "out.jl").read_text("utf-8").count("\n") == 3
     assert_secret(done, tmp_path)

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
+from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve, run_command
 from tests.support.scrapyd_server import (
     FAST,
     GUIDE,
@@ -76,18 +76,11 @@ class Reader:
             self.run(line)
 
     def run(self, line: str) -> None:
-        done = subprocess.run(
-            line.replace("curl ", "curl -sS --fail "),
-            shell=True,
-            # The guide says so: what starts with venv/bin/ is for the server's folder.
-            cwd=self.server.folder if line.startswith("venv/bin/") else self.folder,
-            env=self.variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        # The guide says so: what starts with venv/bin/ is for the server's folder.
+        folder = self.server.folder if line.startswith("venv/bin/") else self.folder
+        command = ("sh", "-c", line.replace("curl ", "curl -sS --fail "))
+        done = run_command(*command, folder=folder, env=self.variables, timeout=600)
+        assert done.code == 0, (line, done.stdout, done.log)
         self.outputs.append((line, done.stdout))
         if line.startswith("python3 -m venv "):
             furnish(self.server.folder / line.rpartition(" ")[2])
@@ -97,15 +90,10 @@ class Reader:
     def start(self, line: str) -> None:
         log = self.home / "scrapyd.log"
         with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                line,
-                shell=True,
-                cwd=self.server.folder,
-                env={k: v for k, v in self.variables.items() if not k.startswith("SCRAPYD_")},
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            env = {k: v for k, v in self.variables.items() if not k.startswith("SCRAPYD_")}
+            named: Any = {"stdout": output, "stderr": output, "start_new_session": True}
+            folder = self.server.folder
+            self.process = subprocess.Popen(line, shell=True, cwd=folder, env=env, **named)
         self.server.wait_until_up(self.process, log)
 
 
@@ -235,9 +223,7 @@ def test_every_endpoint_asks_for_the_password(scrapyd: Scrapyd, password: str | 
         assert caught.value.code == 401, path
 
 
-def test_a_job_gives_what_a_local_crawl_gives(
-    scrapyd: Scrapyd, serve: Serve, crawl: RunCrawl
-) -> None:
+def test_a_job_gives_what_a_crawl_gives(scrapyd: Scrapyd, serve: Serve, crawl: RunCrawl) -> None:
     site = serve("menu")
     chosen = [*FAST, "DOWNLOAD_TIMEOUT=7"]
     schedule(scrapyd, "same", url=site.url + KEY, n=4, setting=chosen)

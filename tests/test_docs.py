@@ -18,22 +18,13 @@ import pytest
 from packaging.requirements import Requirement
 
 from benchmarks.labelled_sites.catalogue import SITES
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, run_command
 from tests.support.reference_tables import PAGE, with_tables
 from tests.support.requirement_lists import extras
 from tplspider.arguments import OTHER_SETTINGS, Arguments, Config
 from tplspider.items import CandidateSearch, ExploredLink, PageTemplate, TemplateCandidate
 from tplspider.profiles import profile_names
-from tplspider.search.cliques import (
-    CANCELLED,
-    COMPLETE,
-    KEY_PAGE_UNUSABLE,
-    LINKS_EXHAUSTED,
-    MAX_LOADS,
-    MAX_SECONDS,
-    POOL,
-    REFUSED,
-)
+from tplspider.search import cliques
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
 TEXTS = {page.relative_to(PROJECT).as_posix(): page.read_text("utf-8") for page in PAGES}
@@ -69,8 +60,8 @@ def test_the_index_names_every_page() -> None:
 
 def test_the_site_of_the_docs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(tmp_path)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_command(*command)
+    assert done.code == 0, done.log
     assert {page.stem for page in (PROJECT / "docs").glob("[a-z]*.md")} <= {
         page.parent.name for page in tmp_path.glob("*/index.html")
     }
@@ -100,9 +91,7 @@ def test_all_recipes_are_run() -> None:
 @pytest.mark.parametrize(
     ("commands", "output"), [pytest.param(*recipe, id=name) for name, *recipe in RECIPES]
 )
-def test_recipes_print_what_they_say(
-    commands: str, output: str, demo_site: str, tmp_path: Path
-) -> None:
+def test_recipes(commands: str, output: str, demo_site: str, tmp_path: Path) -> None:
     for part in ("tplspider", "settings", "scrapy.cfg"):
         (tmp_path / part).symlink_to(PROJECT / part)
     commands = commands.replace("http://127.0.0.1:8000", demo_site)
@@ -110,17 +99,9 @@ def test_recipes_print_what_they_say(
         r"^scrapy (\w+)", r"scrapy \1 -s DOWNLOAD_DELAY=0", commands, flags=re.MULTILINE
     )
     scripts = Path(sys.executable).parent
-    done = subprocess.run(
-        ["bash", "-c", commands],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stdout.replace(demo_site, "http://127.0.0.1:8000") == output, done.stderr
+    env = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    done = run_command("bash", "-c", commands, folder=tmp_path, env=env, stdin=subprocess.DEVNULL)
+    assert done.stdout.replace(demo_site, "http://127.0.0.1:8000") == output, done.log
 
 
 @pytest.mark.crawl
@@ -130,10 +111,8 @@ def test_the_program_of_the_readme(demo_site: str, tmp_path: Path) -> None:
     page = f"{demo_site}/collection/tandems.html"
     program = program.replace('some/page"', 'some/page", allow_private=True')
     program = program.replace("https://example.org/some/page", page)
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run_command(sys.executable, "-c", program, folder=tmp_path)
+    assert (done.code, done.log) == (0, "")
     assert done.stdout.startswith("Tandems Tandems\nRoom 3, eleven machines")
 
 
@@ -192,8 +171,9 @@ def test_items_and_their_fields() -> None:
 
 
 def test_reasons_and_profiles() -> None:
-    ends = {COMPLETE, LINKS_EXHAUSTED, MAX_LOADS, MAX_SECONDS, CANCELLED, REFUSED, POOL}
-    assert {*ends, KEY_PAGE_UNUSABLE} <= {*names_in("| reason |")}
+    names = "COMPLETE LINKS_EXHAUSTED MAX_LOADS MAX_SECONDS CANCELLED REFUSED POOL".split()
+    ends = {getattr(cliques, name) for name in ("KEY_PAGE_UNUSABLE", *names)}
+    assert ends <= {*names_in("| reason |")}
     assert {*names_in("### Profiles\n")} == {*profile_names()}
 
 

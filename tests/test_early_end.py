@@ -1,5 +1,3 @@
-"""Limits and signals: the result so far is written, soon, and nothing more is requested."""
-
 import json
 import signal
 import subprocess
@@ -81,17 +79,44 @@ def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_limits(
-    crawl: RunCrawl,
-    serve: Serve,
-    settings: dict[str, str],
-    arguments: dict[str, object],
-    reason: str,
+    crawl: RunCrawl, serve: Serve, settings: dict[str, str], arguments: Any, reason: str
 ) -> None:
     done = crawl(serve("menu", endless()).url + "/", settings, n=4, **arguments)
     assert done.code == 0
     assert done.finish_reason == reason
     assert "Traceback" not in done.log
     check(done.candidates, done.summary, reason)
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (signal.SIGINT, "shutdown"),
+        (signal.SIGTERM, "shutdown"),
+        ("-sCLOSESPIDER_PAGECOUNT=6", "closespider_pagecount"),
+        ("-amax_seconds=2", "max_seconds"),
+    ],
+)
+def test_kinds(serve: Serve, tmp_path: Path, end: signal.Signals | str, reason: str) -> None:
+    """The text is made, whatever was found of 20 pages."""
+    server, texts = serve("menu", endless()), tmp_path / "texts.json"
+    more = [end] if isinstance(end, str) else []
+    process = start(server.url, tmp_path, "-astrategy=kinds", "-an=20", f"-atexts={texts}", *more)
+    while not more and len(server.pages_asked) < 6:
+        assert process.poll() is None
+        time.sleep(0.05)
+    if isinstance(end, signal.Signals):
+        process.send_signal(end)
+    log = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    assert "Traceback" not in log
+    (summary,) = json.loads((tmp_path / "summary.json").read_bytes())
+    assert (summary["reason"], summary["complete"]) == (reason, False)
+    assert 2 < summary["cs_size"] == len(summary["explored"]) == summary["loads"] - 1 < 20
+    assert len(server.pages_asked) <= summary["loads"] + 1
+    assert json.loads((tmp_path / "out.json").read_bytes()) == []
+    (text,) = json.loads(texts.read_bytes())
+    assert text["search_id"] == summary["search_id"]
 
 
 # Servers that hang.
@@ -158,9 +183,7 @@ def test_max_seconds(
     assert len(server.log) == len(set(server.log))
 
 
-def test_sigterm_while_a_server_hangs(
-    serve_traps: Callable[[str], HostileServer], tmp_path: Path
-) -> None:
+def test_sigterm_during_a_hang(serve_traps: Callable[[str], HostileServer], tmp_path: Path) -> None:
     server = serve_traps("links ask to wait")
     process = start(server.url, tmp_path, DOWNLOAD_TIMEOUT="4", RETRY_ENABLED="False")
     while len(server.log) < 4:

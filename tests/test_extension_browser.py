@@ -1,5 +1,3 @@
-"""The extension in Chromium: a search from the popup, seen as it goes, and its report."""
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -48,6 +48,21 @@ async def until(condition: Callable[[], object]) -> None:
     pytest.fail("it takes too long")
 
 
+def test_an_extractor_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a notebook, or in ``python -c``: a path that is empty means the current folder."""
+    (tmp_path / "only_here.py").write_text("def nothing(key, pages):\n    return None\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+
+    async def run() -> None:
+        async with started("only_here.nothing") as made:
+            assert await made.extract(KEY, []) is None
+
+    asyncio.run(run())
+
+
 @pytest.mark.slow
 def test_the_text(capfd: pytest.CaptureFixture[str]) -> None:
     async def run() -> None:
@@ -71,14 +86,8 @@ def test_the_text(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_a_fault_costs_one_text(capfd: pytest.CaptureFixture[str]) -> None:
-    faults = {
-        "kill": "crashed",
-        "crash": "crashed",
-        "leap": "out-of-memory",
-        "exit": "error",
-        "raise": "error",
-        "text": "error",
-    }
+    faults = {**dict.fromkeys(("kill", "crash"), "crashed"), "leap": "out-of-memory"}
+    faults |= dict.fromkeys(("exit", "raise", "text"), "error")
 
     async def run() -> None:
         async with started() as made:
@@ -134,9 +143,7 @@ def test_invalid_extractors(given: Any) -> None:
     assert extractor_name(obey) == f"{ODD}.obey"
 
 
-def test_an_extractor_of_ones_own_and_the_order_of_items(
-    crawl: RunCrawl, serve: Serve, tmp_path: Path
-) -> None:
+def test_an_extractor_and_the_order_of_items(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "all.jl"
     kinds = ["TemplateCandidate", "PageTemplate", "CandidateSearch"]
     feeds = {str(file): {"format": "jl", "item_classes": [f"tplspider.items.{i}" for i in kinds]}}
@@ -171,11 +178,8 @@ def test_a_page_beyond_all_bounds(
 
 
 def test_the_command_says_why(serve: Serve, tmp_path: Path) -> None:
-    done = run_scrapy(
-        *("text", serve("menu", routes_of(pages_of())).url),
-        folder=tmp_path,
-        settings={"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"},
-    )
+    url, settings = serve("menu", routes_of(pages_of())).url, {"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"}
+    done = run_scrapy("text", url, folder=tmp_path, settings=settings)
     assert done.code == 1
     (line,) = [line for line in done.log.splitlines() if line.startswith("No text for ")]
     assert "killed" in line

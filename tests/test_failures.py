@@ -26,22 +26,17 @@ def test_reasons_of_real_failures() -> None:
     answers["/bomb"] = bomb
     answers["/large"] = lambda exchange: exchange.answer(bytes(3_000_000))
     answers["/slow"] = lambda exchange: exchange.wait(30)
-    answers["/robots.txt"] = lambda exchange: exchange.answer(
-        b"User-agent: *\nDisallow: /no", kind="text/plain"
-    )
+    rules = b"User-agent: *\nDisallow: /no"
+    answers["/robots.txt"] = lambda exchange: exchange.answer(rules, kind="text/plain")
     expected = {trap.path: trap.end for trap in TRAPS}
     expected |= {"/bomb": "too-large", "/large": "too-large", "/slow": "timeout", "/no": "robots"}
     with HostileServer(answers) as server:
         urls = [server.url + path for path in expected]
         refused = f"http://localhost:{server.port}/", "http://dead.example.com/", "http://[::1]:1/"
-        done = stub_crawl(
-            [*urls, *refused[:2], ("http://[::1]/", refused[2])],
-            {server.url: None, "http://[::1]/": None},
-            ROBOTSTXT_OBEY=True,
-            DOWNLOAD_TIMEOUT=1,
-            DOWNLOAD_MAXSIZE=1_000_000,
-            RETRY_ENABLED=False,
-        )
+        links: list[str | tuple[str, str]] = [*urls, *refused[:2], ("http://[::1]/", refused[2])]
+        limits = {"DOWNLOAD_TIMEOUT": 1, "DOWNLOAD_MAXSIZE": 1_000_000, "RETRY_ENABLED": False}
+        keys: dict[str, float | None] = {server.url: None, "http://[::1]/": None}
+        done = stub_crawl(links, keys, ROBOTSTXT_OBEY=True, **limits)
     ends = {row["url"].removeprefix(server.url): row["end"] for row in done.rows}
     assert ends == expected | dict(
         zip(refused, ["private-address", "dns", "connection"], strict=True)

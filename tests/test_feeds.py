@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import Crawl, RunCrawl, Serve, run_scrapy
+from tests.support.crawls import CRAWL, Crawl, RunCrawl, Serve, run_scrapy
 from tests.support.kinds import with_quick
 from tests.support.template_site import CONTENT, elements, pages_of, routes_of
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
@@ -22,14 +22,8 @@ CASES = {"found": ("menu", KEY, 3), "partial": ("partial", "/", 2), "empty": ("a
 
 
 def crawl_to(folder: Path, url: str, *outputs: str, **arguments: object) -> Crawl:
-    return run_scrapy(
-        "crawl",
-        "template_candidates",
-        f"-aurl={url}",
-        *(f"-a{name}={value}" for name, value in arguments.items()),
-        *outputs,
-        folder=folder,
-    )
+    given = (f"-a{name}={value}" for name, value in arguments.items())
+    return run_scrapy(*CRAWL, f"-aurl={url}", *given, *outputs, folder=folder)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -90,23 +84,9 @@ def test_the_bytes_of_a_feed(serve: Serve, tmp_path: Path) -> None:
         ),
     ]
     lines = [json.loads(line) for line in (tmp_path / "out.jl").read_bytes().splitlines()]
-    assert lines[1] == {
-        "key_url": site + KEY,
-        "url": f"{site}/docs/guide/two.html",
-        "link": f"{site}/docs/guide/two.html",
-        "rank": 3,
-        "h_distance": 0,
-        "anchor_text": "=Two()",
-        "dom_path": "/html/body/aside/ul/li[2]/a",
-        "title": "+Two",
-        "requested_size": 3,
-        "cs_size": 3,
-        "complete": True,
-        "loads": 5,
-        "similarity": float(SIMILARITIES[1]),
-        "search_id": name,
-        "requested_url": site + KEY,
-    }
+    two = [f"{guide}/two.html", f"{guide}/two.html", 3, 0, "=Two()", "/html/body/aside/ul/li[2]/a"]
+    two += ["+Two", 3, 3, True, 5, float(SIMILARITIES[1]), name, site + KEY]
+    assert lines[1] == dict(zip(CANDIDATE_FIELDS, [site + KEY, *two], strict=True))
     assert "“quoted”".encode() in (tmp_path / "out.jl").read_bytes()
 
 
@@ -118,9 +98,7 @@ def test_standard_output_holds_nothing_but_the_feed(serve: Serve, tmp_path: Path
     assert done.stdout.split() == [",".join(TEXT_FIELDS)]
 
 
-def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
-    serve: Serve, tmp_path: Path
-) -> None:
+def test_feeds_with_item_classes_are_left_as_they_are(serve: Serve, tmp_path: Path) -> None:
     feeds = {
         str(tmp_path / "candidates.csv"): {},
         str(tmp_path / "summary.jl"): {"item_classes": ["tplspider.items.CandidateSearch"]},
@@ -129,21 +107,14 @@ def test_feeds_with_item_classes_of_their_own_are_left_as_they_are(
         },
         str(tmp_path / "short.csv"): {"fields": ["rank", "url"]},
     }
-    done = run_scrapy(
-        "crawl",
-        "template_candidates",
-        f"-aurl={serve('menu').url}{KEY}",
-        folder=tmp_path,
-        settings={"FEEDS": json.dumps(feeds)},
-    )
+    url, settings = f"-aurl={serve('menu').url}{KEY}", {"FEEDS": json.dumps(feeds)}
+    done = run_scrapy(*CRAWL, url, folder=tmp_path, settings=settings)
     assert done.code == 0
     assert len(read(tmp_path / "candidates.csv")) == 3
     assert [list(item) for item in read(tmp_path / "summary.jl")] == [SUMMARY_FIELDS]
     assert len(read(tmp_path / "all.jl")) == 4
     assert (tmp_path / "short.csv").read_text().splitlines()[0] == "rank,url"
 
-
-# Texts.
 
 TEXT_FIELDS = [field.name for field in fields(PageTemplate)]
 HOSTILE = "=1+2 x\x01y\x0bz\x00 \ufffe &#xD800;&#1;&#0;<b>]]&gt;</b> end"
@@ -189,9 +160,7 @@ def test_hostile_text_in_every_format(serve: Serve, tmp_path: Path) -> None:
     feeds = {str(tmp_path / f"t.{name}"): text for name in ("json", "jl", "xml")}
     feeds |= {str(tmp_path / f"c.{name}"): {} for name in ("json", "jl", "xml", "csv")}
     done = run_scrapy(
-        "crawl",
-        "template_candidates",
-        f"-aurl={serve('menu', routes_of(pages)).url}/",
+        *(*CRAWL, f"-aurl={serve('menu', routes_of(pages)).url}/"),
         f"-atexts={tmp_path / 't.csv'}",
         f"-asave_html={tmp_path / 'html'}",
         folder=tmp_path,

@@ -1,26 +1,17 @@
-"""The strategy guided: its order is that of the definition, and needs fewer loads."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import guided_literal
+from tests.support.crawls import RunCrawl, Serve
 from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, run, sites
 from tplspider import Site, get_links, identity, parse_html
 from tplspider.search.guided import MenuSigns, menu_signs
 from tplspider.search.sort_links import sort_links
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from tests.support.crawls import Crawl, FixtureServer
-
 
 URL = "http://example.org/docs/this.html"
 
@@ -110,36 +101,21 @@ WORDS = st.sampled_from(["", " ", "x", "Some words ", " and some\n more of them.
 
 
 def _place(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.builds(
-        lambda tag, words, parts: (
-            f"<{tag}>{words}{''.join(parts)}</{tag.partition(' ')[0]}>{words}"
-        ),
-        PLACES,
-        WORDS,
-        st.lists(inner, max_size=6),
-    )
+    def write(tag: str, words: str, parts: list[str]) -> str:
+        return f"<{tag}>{words}{''.join(parts)}</{tag.partition(' ')[0]}>{words}"
+
+    return st.builds(write, PLACES, WORDS, st.lists(inner, max_size=6))
 
 
-ANCHORS = st.builds(
-    "<a {} href='{}'>{}</a>{}".format,
-    st.sampled_from(["", "", "", "class=entry", "rel=next", "id=nav1 role=tab"]),
-    ADDRESSES,
-    WORDS,
-    WORDS,
-)
+MARKS = st.sampled_from(["", "", "", "class=entry", "rel=next", "id=nav1 role=tab"])
+ANCHORS = st.builds("<a {} href='{}'>{}</a>{}".format, MARKS, ADDRESSES, WORDS, WORDS)
+LEAVES = st.one_of(ANCHORS, st.just("<!-- c --> word <script>x</script> more"), WORDS)
 
 PAGES = st.builds(
     "{}<body {}>{}{}".format,
     st.sampled_from(["", "", "", "<base href=/docs/deep/>", "<base href=''><base href=/x/>"]),
     st.sampled_from(["", "", "class=older"]),
-    st.lists(
-        st.recursive(
-            st.one_of(ANCHORS, st.just("<!-- c --> word <script>x</script> more"), WORDS),
-            _place,
-            max_leaves=30,
-        ),
-        max_size=6,
-    ).map("".join),
+    st.lists(st.recursive(LEAVES, _place, max_leaves=30), max_size=6).map("".join),
     st.lists(ADDRESSES, max_size=4).map(lambda more: "".join(f"<area href='{x}'>" for x in more)),
 )
 
@@ -154,9 +130,7 @@ def test_the_signs_are_those_of_the_definition(html: str, url: str) -> None:
     links = get_links(parse_html(html), url, Site(identity(url)))
     assert menu_signs(links, url) == guided_literal.menu_signs(links, url)
     in_order = sort_links(links, identity(url))
-    positions = [links.index(link) for link in in_order]
-    signs = menu_signs(links, url, None, positions)
-    assert [signs[i] for i in positions] == guided_literal.menu_signs(in_order, url)
+    assert menu_signs(in_order, url) == guided_literal.menu_signs(in_order, url)
 
 
 @examples(200)
@@ -195,9 +169,7 @@ def test_the_order_of_many_links_is_that_of_the_definition(
     assert outcome(found) == outcome(expected)
 
 
-def test_a_crawl_needs_fewer_loads(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_a_crawl_needs_fewer_loads(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("menu")
     loads = {}
     for strategy in ("paper", "guided"):

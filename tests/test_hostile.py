@@ -36,25 +36,11 @@ def run_measured(url: str, folder: Path, settings: dict[str, str]) -> tuple[Craw
 MENU = ("/menu/a.html", "/menu/b.html", "/menu/c.html")
 ALIASES = ("/copy.html", "/index.html", "/?session=1")
 NO_LINKS = (
-    "",
-    "#top",
-    "?#",
-    "/leaflet.pdf",
-    "mailto:someone@example.net",
-    "javascript:void(0)",
-    "data:text/html,<p>x",
-    "file:///etc/passwd",
-    "http://",
-    "http://[",
-    "http://127.0.0.1:99999/",
-    "http://b\xfccher.example.net/",
-    "http://пример.рф/",
-    "http://xn--/",
-    f"http://{hostile_pages.HOST}/",
-    "http://me:secret@/",
-    "http://127.1/",
-    "//other.example.net/",
-    "https://127.0.0.1/",
+    *("", "#top", "?#", "/leaflet.pdf", "mailto:someone@example.net", "javascript:void(0)"),
+    *("data:text/html,<p>x", "file:///etc/passwd", "http://", "http://[", "http://xn--/"),
+    *("http://127.0.0.1:99999/", "http://b\xfccher.example.net/", "http://пример.рф/"),
+    *(f"http://{hostile_pages.HOST}/", "http://me:secret@/", "http://127.1/"),
+    *("//other.example.net/", "https://127.0.0.1/"),
 )
 ROBOTS = (
     b"\xff\xfe\x00 garbage\nUser-agent: *\nCrawl-delay: nan\nDisallow: /denied.html\nDisallow: %[\n"
@@ -119,11 +105,8 @@ def test_a_hostile_site(tmp_path: Path) -> None:
     assert len(ENDS) == len(ALIASES) + len(TRAPS) + len(MENU)
     threads = threading.active_count()
     with HostileServer(ANSWERS) as server:
-        done, megabytes = run_measured(
-            server.url + "/",
-            tmp_path,
-            {"DOWNLOAD_TIMEOUT": "3", "RETRY_TIMES": "1", "TPLSPIDER_IN_FLIGHT": "8"},
-        )
+        settings = {"DOWNLOAD_TIMEOUT": "3", "RETRY_TIMES": "1", "TPLSPIDER_IN_FLIGHT": "8"}
+        done, megabytes = run_measured(server.url + "/", tmp_path, settings)
         assert not server.other_port_was_asked()
     assert threading.active_count() == threads
     assert done.code == 0, done.log[-5000:]

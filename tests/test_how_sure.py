@@ -1,5 +1,3 @@
-"""What a crawl tells of its answer: how sure it is, or why there is none."""
-
 import re
 from collections.abc import Callable
 
@@ -48,13 +46,8 @@ def test_members_that_share_next_to_nothing_are_told(crawl: RunCrawl, serve: Ser
 
 
 def test_the_summary_says_which_links_are_missing(crawl: RunCrawl, serve: Serve) -> None:
-    pages = {
-        "/k": ("/a", "/b", "/c", "/d", "/gone"),
-        "/a": ("/b", "/c"),
-        "/b": ("/a",),  # but not to /c
-        "/c": ("/a", "/b"),
-        "/d": (),
-    }
+    pages = {"/k": ("/a", "/b", "/c", "/d", "/gone"), "/a": ("/b", "/c"), "/c": ("/a", "/b")}
+    pages |= {"/b": ("/a",), "/d": ()}  # no link from b to c
     routes = {path: html(f"<title>{path}</title>", links(*to)) for path, to in pages.items()}
     server = serve("menu", routes)
     done = crawl(server.url + "/k")
@@ -62,13 +55,8 @@ def test_the_summary_says_which_links_are_missing(crawl: RunCrawl, serve: Serve)
     missing = {row["rank"]: row["missing"] for row in done.summary["explored"]}
     a, b, c, d = (rank[path] for path in ("/a", "/b", "/c", "/d"))
     assert done.summary["candidates"] == [f"{server.url}/a", f"{server.url}/b"]
-    assert missing == {
-        a: [],
-        b: [],
-        c: [[b, c]],
-        d: [[d, a], [a, d], [d, b], [b, d]],
-        rank["/gone"]: [],
-    }
+    of_d = [[d, a], [a, d], [d, b], [b, d]]
+    assert missing == {a: [], b: [], c: [[b, c]], d: of_d, rank["/gone"]: []}
     assert f"page {c}, {server.url}/c: page {b} does not link to page {c}\n" in done.log
 
 

@@ -1,5 +1,3 @@
-"""The tree of a page, its links, and pages that would keep the parser busy for minutes."""
-
 import time
 from typing import Any
 
@@ -15,13 +13,7 @@ from tests.support.kinds import examples
 from tests.support.pages import DOCUMENTS
 from tplspider.web.addresses import Site, identity
 from tplspider.web.html import IGNORED_EXTENSIONS as OURS
-from tplspider.web.html import (
-    get_links,
-    is_too_costly,
-    link_addresses,
-    parse_html,
-    tag_cost,
-)
+from tplspider.web.html import get_links, is_too_costly, link_addresses, parse_html, tag_cost
 
 URL = "http://example.org/docs/index.html"
 

@@ -1,10 +1,9 @@
 import time
-from collections.abc import Callable
 from random import Random
 
 import pytest
 
-from tests.support.crawls import SITES, FixtureServer, RunCrawl, Serve
+from tests.support.crawls import SITES, FixtureServer, RunCrawl
 from tests.support.site_server import Handler
 
 IN_FLIGHT = (1, 4, 16)
@@ -60,53 +59,6 @@ def test_the_answer_is_byte_identical(
             # Never more pages than the budget, redirects counting with the link they start from.
             if "max_loads" in arguments:
                 assert summary["loads"] + summary["wasted"] <= 4
-    assert len(answers) == 1
-
-
-def test_links_that_redirect_to_one_page_load_it_once(crawl: RunCrawl, serve: Serve) -> None:
-    menu = ["/m/a", "/m/b", "/m/c"]
-
-    def page(request: Handler) -> None:
-        time.sleep(0.2)  # so that all who redirect there have done so before it comes
-        links = "".join(f"<a href='{path}'>x</a>" for path in menu)
-        request.answer(200, f"<p>{request.path}</p>{links}".encode(), Content_Type="text/html")
-
-    def key_page(request: Handler) -> None:
-        links = "".join(
-            f"<p><a href='{path}'>x</a></p>" for path in ["/p", "/q", "/r", "/s", "/t", "/u", *menu]
-        )
-        request.answer(200, links.encode(), Content_Type="text/html")
-
-    def to(target: str) -> Callable[[Handler], None]:
-        return lambda request: request.answer(302, Location=target)
-
-    def refresh(request: Handler) -> None:
-        html = b"<meta http-equiv=refresh content='0; url=/target'>"
-        request.answer(200, html, Content_Type="text/html")
-
-    server = serve(
-        "menu",
-        {
-            **dict.fromkeys(["/target", *menu], page),
-            **dict.fromkeys(["/p", "/q"], to("/target")),
-            "/r": to("/way"),
-            "/way": to("/target"),
-            "/s": refresh,
-            "/t": to("/m/b"),
-            "/u": to("/gone"),
-            "/": key_page,
-        },
-    )
-    answers = set()
-    for in_flight in (1, 8):
-        server.log.clear()
-        done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)})
-        summary = (done.folder / "summary.json").read_bytes()
-        answers.add(without_wasted(summary, done.summary["wasted"]))
-        assert done.summary["complete"]
-        assert {path: server.log.count(path) for path in ("/target", *menu)} == dict.fromkeys(
-            ("/target", *menu), 1
-        )
     assert len(answers) == 1
 
 

@@ -1,5 +1,3 @@
-"""Lists of key pages: what a line is, in each format, and what is wrong with it."""
-
 import csv
 import gzip
 import json
@@ -37,7 +35,6 @@ def addresses(lines: list[KeyLine]) -> dict[int, str]:
 
 
 def bad_lines(lines: list[KeyLine]) -> list[int]:
-    """The numbers of lines that are answered as bad-input."""
     found = []
     for line in lines:
         try:
@@ -143,17 +140,11 @@ def test_json_lines(write: Write, name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://example.org/",
-        '["x"]',
-        '{"id": 1}',
-        '{"url": 5}',
-        f'{{"url": "x", "id": {"[" * 100_000}',
-    ],
-    ids=lambda text: text[:30],
-)
+DEEP = f'{{"url": "x", "id": {"[" * 100_000}'
+MALFORMED = ("https://example.org/", '["x"]', '{"id": 1}', '{"url": 5}', DEEP)
+
+
+@pytest.mark.parametrize("text", MALFORMED, ids=lambda text: text[:30])
 def test_malformed_json_lines(write: Write, text: str) -> None:
     data = f'{{"url": "{A}"}}\n{text}\n{{"url": "{B}"}}\n'.encode()
     lines = read(write("keys.jl", data))
@@ -185,9 +176,7 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n", mtime=0), "scrapy archive"),
     ],
 )
-def test_lists_that_cannot_be_read(
-    write: Write, name: str, column: str, data: bytes, word: str
-) -> None:
+def test_unreadable_lists(write: Write, name: str, column: str, data: bytes, word: str) -> None:
     with pytest.raises(ValueError, match=word) as caught:
         KeyList(write(name, data), column)
     assert "\n" not in str(caught.value)

@@ -1,29 +1,19 @@
-"""The strategy kinds: a few pages to compare a key page with, most of them of its own kind."""
-
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.crawls import DNS_RESOLVER, run_scrapy
+from tests.support.crawls import DNS_RESOLVER, Routes, RunCrawl, Serve, run_scrapy
 from tests.support.internet import Listener, at, html, reasons, redirect
 from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, refusing_sites, run, sites
+from tests.support.site_server import Handler
 from tests.support.template_site import page
 from tplspider import MemorySite, SearchOptions, WebPage, search_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tests.support.site_server import Handler
-
-    Routes = dict[str, Callable[[Handler], object]]
 
 MENU = ["/about", "/tags", "/news/"]
 KEY = "/news/2019/cranes.html"
@@ -119,7 +109,7 @@ def routes(*missing: str) -> Routes:
     return {path: give(path) for path in pages if path not in missing}
 
 
-def test_a_text(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
+def test_a_text(serve: Serve, tmp_path: Path) -> None:
     """It is what ``scrapy text`` takes; the table has the pages compared, and no candidates."""
     server = serve("alone", routes(*MENU))
     (tmp_path / "keys.txt").write_text(server.url + KEY)
@@ -145,11 +135,7 @@ def test_a_text(serve: Callable[..., FixtureServer], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("max_loads", "loads", "found"), [(100, 6, 1), (2, 2, 1)])
 def test_too_few_pages_make_it_partial(
-    crawl: Callable[..., Crawl],
-    serve: Callable[..., FixtureServer],
-    max_loads: int,
-    loads: int,
-    found: int,
+    crawl: RunCrawl, serve: Serve, max_loads: int, loads: int, found: int
 ) -> None:
     server = serve("alone", routes(*MENU, *SIBLINGS[1:]))
     settings = {"TPLSPIDER_FAIL": "incomplete"}
@@ -159,9 +145,7 @@ def test_too_few_pages_make_it_partial(
     assert not done.summary["complete"]
 
 
-def test_private_addresses_are_refused(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer]
-) -> None:
+def test_private_addresses_are_refused(crawl: RunCrawl, serve: Serve) -> None:
     server = serve("alone", routes())
     with Listener() as listener:
         private = f"http://loopback.example.com:{listener.port}{SIBLINGS[0]}"

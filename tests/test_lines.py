@@ -1,5 +1,3 @@
-"""The lines of a page, as they are made in one walk, and as the definition has it."""
-
 from collections.abc import Iterator
 from itertools import groupby
 

@@ -1,5 +1,3 @@
-"""No control character that a website sends reaches the log."""
-
 import logging
 import unicodedata
 from collections.abc import Iterator

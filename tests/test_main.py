@@ -1,27 +1,16 @@
 """``tplspider`` as people without Scrapy meet it: our commands, wherever it runs."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.support.crawls import Crawl
+from tests.support.crawls import Crawl, RunCrawl, Serve, run_command
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tplspider import __version__
 from tplspider.__main__ import NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import FixtureServer
-
-    Serve = Callable[..., FixtureServer]
 
 # What a project in the same folder may say, and would spoil what our commands print.
 SPOILERS = """
@@ -33,23 +22,14 @@ TPLSPIDER_ALLOW_PRIVATE = True
 
 
 @pytest.fixture
-def tplspider(tmp_path: Path) -> Callable[..., Crawl]:
-    """Run it in a Scrapy project of others."""
+def tplspider(tmp_path: Path) -> RunCrawl:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = spoilers\n")
     (tmp_path / "spoilers.py").write_text(SPOILERS)
 
     def run(*arguments: str) -> Crawl:
-        done = subprocess.run(
-            [sys.executable, "-m", "tplspider", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "spoilers", "PYTHONWARNINGS": "default"},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        return Crawl(done.returncode, done.stdout, done.stderr, tmp_path)
+        env = {**os.environ, "SCRAPY_SETTINGS_MODULE": "spoilers", "PYTHONWARNINGS": "default"}
+        command = (sys.executable, "-m", "tplspider", *arguments)
+        return run_command(*command, folder=tmp_path, env=env)
 
     return run
 
@@ -57,7 +37,7 @@ def tplspider(tmp_path: Path) -> Callable[..., Crawl]:
 HERE = ("--allow-private", "-sDOWNLOAD_DELAY=0", "-sHTTPPROXY_ENABLED=0")
 
 
-def test_texts(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+def test_texts(tplspider: RunCrawl, serve: Serve) -> None:
     server = serve("menu", routes_of(pages_of()))
     url = f"{server.url}/"
     done = tplspider(url, *HERE)
@@ -77,7 +57,7 @@ def test_texts(tplspider: Callable[..., Crawl], serve: Serve) -> None:
     assert not (done.folder / "precious.json").exists()
 
 
-def test_candidates(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+def test_candidates(tplspider: RunCrawl, serve: Serve) -> None:
     server = serve("menu", routes_of(pages_of()))
     done = tplspider("candidates", f"{server.url}/", "-n2", "-Oout.json", *HERE)
     assert (done.code, done.log) == (0, "")
@@ -85,7 +65,7 @@ def test_candidates(tplspider: Callable[..., Crawl], serve: Serve) -> None:
     assert len(done.candidates) == 2
 
 
-def test_private_addresses(tplspider: Callable[..., Crawl], serve: Serve) -> None:
+def test_private_addresses(tplspider: RunCrawl, serve: Serve) -> None:
     """Whoever types an address, or a list of them, says so if they may be in the own network."""
     server = serve("menu")
     done = tplspider(f"{server.url}/", *HERE[1:])
@@ -108,9 +88,7 @@ def test_private_addresses(tplspider: Callable[..., Crawl], serve: Serve) -> Non
         (["shard", "-s", "wrong"], 2),
     ],
 )
-def test_what_needs_no_page(
-    tplspider: Callable[..., Crawl], arguments: list[str], code: int
-) -> None:
+def test_what_needs_no_page(tplspider: RunCrawl, arguments: list[str], code: int) -> None:
     done = tplspider(*arguments)
     assert done.code == code
     assert "scrapy " not in (done.stdout + done.log).partition("Global")[0]
@@ -122,7 +100,7 @@ def test_what_needs_no_page(
         assert all(f"  {name} " in done.stdout for name in NAMES)
 
 
-def test_commands_that_crawl_nothing_or_a_folder(tplspider: Callable[..., Crawl]) -> None:
+def test_commands_that_crawl_nothing_or_a_folder(tplspider: RunCrawl) -> None:
     done = tplspider("demo")
     assert (done.code, done.log) == (0, "")
     assert "tplspider candidates https://" in done.stdout

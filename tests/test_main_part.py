@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.template_pages import extract, framed
@@ -110,6 +112,61 @@ def test_the_heading_of_leftovers_is_a_leftover() -> None:
         "<div class='more'><h3>More about {0}</h3><a href='/{0}/1'>Of {0} and men</a></div>"
     )
     assert main_lines(page) == ["On cranes", *about("cranes")]
+
+
+LONG = "<div class='text'><p>" + " ".join(about("{0}") * 4) + "</p></div>"
+
+
+@pytest.mark.parametrize(
+    "short",
+    [
+        "<dl><dt>Young {0}</dt><dd>They are small, and grow.</dd></dl>",
+        "<details><summary>Where are {0}?</summary><p>By the water, mostly.</p></details>",
+        "<table><caption>Sizes of {0}</caption><tr><th>Wing of {0}</th><td>1 m</td></tr></table>",
+        "<fieldset><legend>Kinds of {0}</legend><p>There are a few of these.</p></fieldset>",
+        "<p class='price'>{0}: 12.50</p>",
+        "<ul><li>Grey {0}</li><li>White {0}</li></ul>",
+    ],
+)
+def test_short_parts_beside_a_long_block_stay(short: str) -> None:
+    words = [line for line in re.split("<[^>]*>", short.format("cranes")) if "cranes" in line]
+    text = main_lines(f"<h1>On {{0}}</h1>{short}{LONG}")
+    assert {*words} <= {*text}
+
+
+@pytest.mark.xfail(strict=True, reason="the vote takes a lead that others have as a teaser")
+def test_the_lead_of_an_article_is_kept_and_those_of_others_are_not() -> None:
+    def lead(n: int) -> str:
+        return f"What became of the {n} cranes that left the lake in the autumn of that year."
+
+    def news(n: int) -> str:
+        teasers = "".join(
+            f"<div class='teaser'><h3><a href='/news/{m}.html'>Story {m}</a></h3>"
+            f"<p>{lead(m)}</p></div>"
+            for m in range(34)
+            if m != n
+        )
+        paragraphs = "".join(f"<p>{line}</p>" for line in about(f"story {n}"))
+        return framed(
+            f"<article><h1>Story {n}</h1><p class='lead'>{lead(n)}</p>{paragraphs}</article>"
+            f"<section class='more-news'><h2>More news</h2>{teasers}</section>"
+        )
+
+    pages = [PageSource(f"http://example.org/news/{n}.html", news(n)) for n in range(24)]
+    for n in range(24):
+        others = [pages[(n + step) % 24] for step in (1, 2, 3)]
+        text = extract_template(pages[n], others).main_text.splitlines()
+        assert [line for line in text if line.startswith("What became")] == [lead(n)]
+        assert text[-3:] == about(f"story {n}")
+
+
+def test_comments_beside_a_text_are_not_main_text() -> None:
+    comments = "".join(
+        f"<li class='comment'><cite>Reader {n}</cite><p>I saw {{0}} {n} times.</p></li>"
+        for n in range(5)
+    )
+    comments = f"<section id='comments'><h2>Comments on {{0}}</h2><ol>{comments}</ol></section>"
+    assert main_lines(ARTICLE + ARTICLE + comments) == about("cranes") * 2
 
 
 def main_text(hidden: str, control: str = "") -> str:

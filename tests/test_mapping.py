@@ -1,5 +1,3 @@
-"""The top-down mapping: its properties, and how near it comes to the best there is."""
-
 from functools import cache
 from itertools import combinations, pairwise
 from random import Random
@@ -131,21 +129,14 @@ def test_a_common_subsequence_is_the_longest(seed: int) -> None:
     assert all(left[i] == right[j] for i, j in pairs)
 
 
-ROWS = st.integers(0, 4).flatmap(
-    lambda size: st.tuples(
-        st.lists(
-            st.dictionaries(st.integers(0, max(size - 1, 0)), st.sampled_from([1.2, 2.4, 3.0]))
-            if size
-            else st.just({}),
-            max_size=4,
-        ),
-        st.just(size),
-    )
-)
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[dict[int, float]], int]:
+    size, weights = draw(st.integers(0, 4)), st.sampled_from([1.2, 2.4, 3.0])
+    columns: st.SearchStrategy[int] = st.sampled_from(range(size)) if size else st.nothing()
+    return draw(st.lists(st.dictionaries(columns, weights), max_size=4)), size
 
 
 def heaviest(weights: list[dict[int, float]], size: int) -> float:
-    """By trying all."""
     most = 0.0
     for count in range(1, min(len(weights), size) + 1):
         for left in combinations(range(len(weights)), count):
@@ -156,7 +147,7 @@ def heaviest(weights: list[dict[int, float]], size: int) -> float:
     return most
 
 
-@given(ROWS)
+@given(tables())
 def test_no_alignment_weighs_more(given_weights: tuple[list[dict[int, float]], int]) -> None:
     weights, size = given_weights
     pairs = heaviest_alignment(weights, size)

@@ -1,5 +1,3 @@
-"""Pages in memory that searches share: a real crawl, and its limits."""
-
 from typing import Any
 
 import pytest
@@ -13,10 +11,8 @@ from tplspider import storages
 from tplspider.storages import MOST_BYTES, MemoryCacheStorage
 
 PAGE = "http://a.example/"
-CACHE = {
-    "HTTPCACHE_ENABLED": True,
-    "HTTPCACHE_STORAGE": "tplspider.storages.MemoryCacheStorage",
-}
+STORAGE = "tplspider.storages.MemoryCacheStorage"
+CACHE = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_STORAGE": STORAGE}
 SPIDER: Any = None
 
 

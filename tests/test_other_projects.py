@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import time
 import venv
 import zipfile
@@ -16,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.support.browsers import CHROMIUM, needs_chromium
-from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve
+from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve, run_command
 from tests.support.internet import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
 from tests.support.site_server import Handler
@@ -29,16 +28,7 @@ INTERNET = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet", "HTTPPROXY_EN
 LOOPBACK = {"HTTPPROXY_ENABLED": "False"}
 QUICK = {**LOOPBACK, "DOWNLOAD_DELAY": "0"}
 KEY = "/docs/guide/four.html"
-NAMES = (
-    "archive",
-    "candidates",
-    "demo",
-    "report",
-    "shard",
-    "strip",
-    "text",
-    "ui",
-)
+NAMES = ("archive", "candidates", "demo", "report", "shard", "strip", "text", "ui")
 # What a project of others may have, and would spoil what our commands print.
 SPOILERS = """
 ITEM_PIPELINES = {"other.pipelines.Picky": 1}
@@ -59,7 +49,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plain(tmp_path: Path, made: Path) -> Project:
-    """A project that knows nothing of us."""
     return Project(copytree(made / "project", tmp_path / "plain"), site=None)
 
 
@@ -81,7 +70,6 @@ def others(made: Path) -> Path:
 
 @pytest.fixture
 def nowhere(tmp_path: Path, made: Path) -> Project:
-    """Where there is no project at all."""
     (tmp_path / "nowhere").mkdir()
     return Project(tmp_path / "nowhere", made / "site")
 
@@ -95,7 +83,6 @@ class Agents:
         server.respond = self.respond  # type: ignore[method-assign]  # the server under watch
 
     def take(self) -> list[tuple[str, str]]:
-        """Who has asked for what since it was last taken."""
         seen, self.seen = self.seen, []
         return seen
 
@@ -104,19 +91,14 @@ class Agents:
         self._respond(request)
 
 
-def test_a_spider_of_another_kind_is_left_alone(
-    project: Project, plain: Project, serve: Serve
-) -> None:
+def test_other_spiders_are_left_alone(project: Project, plain: Project, serve: Serve) -> None:
     """It meets just what it meets in a project that knows nothing of us, and so do the sites."""
     server, elsewhere = serve("menu"), serve("menu")
     site, private = at(server, "www.example.com"), at(elsewhere, "loopback.example.com")
     refresh = f"<meta http-equiv=refresh content='0; url={private}/about.html'>"
     server.routes = {
-        "/robots.txt": lambda request: request.answer(
-            200, b"User-agent: tplspider\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /shop\n"
-        ),
-        "/wanted": redirect("/about.html"),
-        "/stay": redirect("/about.html"),
+        "/robots.txt": lambda request: request.answer(200, FOR_OTHERS),
+        **dict.fromkeys(("/wanted", "/stay"), redirect("/about.html")),
         "/kept": lambda request: request.answer(307, Location="/about.html"),
         "/moved": redirect(private + "/about.html"),
         "/script": redirect("javascript:alert(1)"),
@@ -151,10 +133,10 @@ def test_a_spider_of_another_kind_is_left_alone(
 
 
 def middlewares(done: Crawl) -> list[str]:
-    """What Scrapy says that it has turned on."""
     return re.findall(r"INFO: Enabled [\w ]+:\n(\[.*?\])\n", done.log, re.DOTALL)
 
 
+FOR_OTHERS = b"User-agent: tplspider\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /shop\n"
 ROBOTS = b"""User-agent: tplspider
 Disallow: /docs/guide/one.html
 Crawl-delay: 1
@@ -240,9 +222,7 @@ def test_what_scrapy_lists(nowhere: Project, project: Project) -> None:
 
 
 @pytest.mark.parametrize("place", ["project", "plain", "nowhere"])
-def test_our_commands_anywhere(
-    project: Project, nowhere: Project, serve: Serve, place: str
-) -> None:
+def test_our_commands(project: Project, nowhere: Project, serve: Serve, place: str) -> None:
     """What they give is not for the pipelines and feeds of a project."""
     server = serve("menu", routes_of(pages_of()))
     where = nowhere if place == "nowhere" else project
@@ -398,12 +378,7 @@ def test_the_algorithms_work_without_scrapy(made: Path, tmp_path: Path) -> None:
     for part in {part for found in known.values() for part in parts(found)}:
         (site_packages / part.name).symlink_to(part)
     zipfile.ZipFile(wheel).extractall(site_packages)
-    done = subprocess.run(
-        [tmp_path / "venv" / "bin" / "python", "-I", "-c", SEARCH, str(SITES / "menu")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
+    python = tmp_path / "venv" / "bin" / "python"
+    done = run_command(python, "-I", "-c", SEARCH, SITES / "menu", folder=tmp_path)
+    assert done.log == ""
     assert done.stdout.splitlines() == ["True True", "[]"]

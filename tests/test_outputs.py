@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from tests.support.crawls import PROJECT, Serve, run_scrapy
+from tests.support.crawls import CRAWL, PROJECT, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_feeds import read
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
@@ -36,7 +36,6 @@ def fault(settings: dict[str, Any] | None = None, **arguments: object) -> str:
 
 
 def overwriting(*uris: object) -> dict[str, Any]:
-    """FEEDS as -O gives it."""
     return {"FEEDS": {str(uri): {"format": "json", "overwrite": True} for uri in uris}}
 
 
@@ -102,7 +101,7 @@ def test_names_as_files(serve: Serve, tmp_path: Path) -> None:
     here = os.path.relpath(tmp_path, PROJECT)
     url = serve("menu", routes_of(pages_of())).url
     done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurl={url}/", f"-O{here}/%(name)s-%(n)s.csv"),
+        *(*CRAWL, f"-aurl={url}/", f"-O{here}/%(name)s-%(n)s.csv"),
         *(f"-asummary={here}/localhost:8000.json", f"-atexts={here}/new/%(scope)s.json"),
         *("-an=2", f"-asave_html={here}/pages", "-a_job=../job"),
         folder=tmp_path,
@@ -110,11 +109,9 @@ def test_names_as_files(serve: Serve, tmp_path: Path) -> None:
     )
     assert done.code == 0, done.log
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {
-        *("template_candidates-2.csv", "localhost:8000.json", "new"),
-        *("pages", "c:feeds"),
-    }
-    assert len(read(tmp_path / "template_candidates-2.csv")) == 2
+    feed = "template_candidates-2.csv"
+    assert names == {feed, "localhost:8000.json", "new", "pages", "c:feeds"}
+    assert len(read(tmp_path / feed)) == 2
     assert read(tmp_path / "localhost:8000.json")[0]["complete"]
     assert read(tmp_path / "new" / "host.json")[0]["content_text"] == CONTENT[""]
     job = {path.name for path in (tmp_path / "c:feeds").iterdir()}

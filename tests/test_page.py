@@ -1,5 +1,3 @@
-"""Pages as the search sees them, and answers read as Scrapy reads them."""
-
 import pytest
 import scrapy.http.response.text
 from hypothesis import example, given

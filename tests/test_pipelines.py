@@ -14,43 +14,16 @@ from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 KEY = "http://example.org/"
 FIRST = TemplateCandidate(
-    key_url=KEY,
-    url="http://example.org/a",
-    link="http://example.org/a",
-    rank=1,
-    h_distance=0,
-    anchor_text="A",
-    dom_path="/html/body/a",
-    title="A",
-    requested_size=2,
-    cs_size=2,
-    complete=True,
-    loads=4,
-    similarity=0.5,
-)
+    KEY, KEY + "a", KEY + "a", rank=1, h_distance=0, anchor_text="A", dom_path="/html/body/a",
+    title="A", requested_size=2, cs_size=2, complete=True, loads=4, similarity=0.5,
+)  # fmt: skip
 SECOND = replace(FIRST, url="http://example.org/b", link="http://example.org/b", rank=3)
 SUMMARY = CandidateSearch(
-    key_url=KEY,
-    requested_size=2,
-    cs_size=2,
-    complete=True,
-    reason="complete_subdigraph",
-    key_outcome="ok",
-    loads=4,
-    links=5,
-    candidates=[FIRST.url, SECOND.url],
-    similarity=0.5,
-)
-TEMPLATE = PageTemplate(
-    key_url=KEY,
-    candidates=[FIRST.url, SECOND.url],
-    template_html="<html></html>",
-    content_html="<p>x</p>",
-    content_text="x",
-    not_template=["/html/body/p[1]"],
-    template_share=0.5,
-    evidence=2,
-)
+    KEY, requested_size=2, cs_size=2, complete=True, reason="complete_subdigraph",
+    key_outcome="ok", loads=4, links=5, candidates=[FIRST.url, SECOND.url], similarity=0.5,
+)  # fmt: skip
+PARTS = ("<html></html>", "<p>x</p>", "x", ["/html/body/p[1]"], 0.5)
+TEMPLATE = PageTemplate(KEY, [FIRST.url, SECOND.url], *PARTS, evidence=2)
 
 
 def row_of(item: TemplateCandidate) -> ExploredLink:
@@ -89,7 +62,7 @@ def test_a_sound_answer_passes(pipeline: ValidationPipeline) -> None:
         ([FIRST, SECOND, replace(TEMPLATE, template_share=1.5)], "is not a share"),
     ],
 )
-def test_an_unsound_answer_is_dropped(
+def test_unsound_answers_are_dropped(
     pipeline: ValidationPipeline, items: list[Any], fault: str
 ) -> None:
     for item in items[:-1]:

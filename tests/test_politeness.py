@@ -1,5 +1,3 @@
-"""robots.txt, Crawl-delay, Retry-After, the time of a search and our name, in real crawls."""
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -44,7 +42,6 @@ def robots(delay: str) -> Route:
 
 
 def at_first(wait: str, status: int = 429) -> Route:
-    """Asks to wait, but only once."""
     waits = [wait]
 
     def answer(request: Handler) -> None:
@@ -115,7 +112,7 @@ def test_a_long_retry_after_is_not_waited_for(serve: Serve) -> None:
         ({"robots": hang, "a": hang}, ["/robots.txt"]),
     ],
 )
-def test_nothing_takes_longer_than_the_search(
+def test_nothing_outlasts_the_search(
     serve: Serve, routes: dict[str, Route], paths: list[str]
 ) -> None:
     server = Watched(serve, **routes)

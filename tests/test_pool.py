@@ -1,5 +1,3 @@
-"""The pool of a site, and which of its pages are compared with a page, against literal readings."""
-
 from collections import Counter
 from collections.abc import Iterable
 from random import Random

@@ -1,7 +1,4 @@
-"""Which addresses are private, and crawls of a made-up internet that are kept from them."""
-
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
@@ -9,30 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.crawls import (
-    DNS_RESOLVER,
-    SITES,
-    Crawl,
-    FixtureServer,
-    RunCrawl,
-    Serve,
-    run_scrapy,
-)
-from tests.support.internet import (
-    PUBLIC,
-    Listener,
-    Route,
-    at,
-    connected_to,
-    html,
-    reasons,
-    redirect,
-)
+from tests.support import crawls
+from tests.support.crawls import DNS_RESOLVER, Crawl, FixtureServer, RunCrawl, Serve
+from tests.support.internet import PUBLIC, Listener, at, connected_to, html, reasons, redirect
+from tests.support.kinds import with_quick
 from tests.support.site_server import Handler
 from tests.support.stub_crawls import stub_crawl
 from tplspider.private_addresses import host_name, is_private, literal_address
 
 REFUSED = "private-address"
+LOOPBACK_NAME, MAPPED = "loopback.example.com", "[::ffff:7f00:1]"
 OURS = {DNS_RESOLVER: "tests.support.stub_crawls.CheckedInternet"}
 AS_A_GUEST = {DNS_RESOLVER: "tests.support.internet.MadeUpInternet"}
 REFUSING = {"TPLSPIDER_ALLOW_PRIVATE": "False"}
@@ -74,9 +57,7 @@ def test_a_private_key_page_may_lead_to_other_private_hosts(
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "host", [pytest.param("127.0.0.1", marks=pytest.mark.quick), "loopback.example.com"]
-)
+@pytest.mark.parametrize("host", with_quick(["127.0.0.1", "loopback.example.com"], "127.0.0.1"))
 def test_a_private_key_page_is_refused_where_it_may_not_be(
     crawl: RunCrawl, serve: Serve, host: str, internet: dict[str, str]
 ) -> None:
@@ -88,24 +69,13 @@ def test_a_private_key_page_is_refused_where_it_may_not_be(
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("kind", "host"),
-    [
-        pytest.param("http", "loopback.example.com", marks=pytest.mark.quick),
-        ("meta", "[::ffff:7f00:1]"),
-    ],
-)
+@pytest.mark.parametrize("host", with_quick([LOOPBACK_NAME, MAPPED], LOOPBACK_NAME))
 def test_a_public_key_page_redirects_to_a_private_one(
-    crawl: RunCrawl,
-    serve: Serve,
-    listener: Listener,
-    kind: str,
-    host: str,
-    internet: dict[str, str],
+    crawl: RunCrawl, serve: Serve, listener: Listener, host: str, internet: dict[str, str]
 ) -> None:
     target = f"http://{host}:{listener.port}/"
     refresh = f"<meta http-equiv=refresh content='0; url={target}'>"
-    server = serve("hooks", {"/": redirect(target) if kind == "http" else html(head=refresh)})
+    server = serve("hooks", {"/": html(head=refresh) if host == MAPPED else redirect(target)})
     done = crawl(at(server, "www.example.com") + "/", settings=internet)
     assert_refused(done)
     assert server.pages_asked == ["/"]
@@ -172,22 +142,18 @@ def test_what_one_search_may_others_may_not(
     private, site = at(server, "loopback.example.com"), at(server, "www.example.com")
     server.routes = {"/key": html(*MENU), "/": html(f"{private}/secret", *MENU)}
     (tmp_path / "keys.txt").write_text(f"{private}/key\n{site}/\n", "utf-8")
-    done = run_scrapy(
-        *("crawl", "template_candidates", f"-aurls={tmp_path / 'keys.txt'}", "-ascope=domain"),
-        *("-an=9", f"-asummary={tmp_path / 'summary.json'}"),
-        folder=tmp_path,
-        settings=internet,
-    )
-    rows = {row["key_url"]: row for row in json.loads((tmp_path / "summary.json").read_bytes())}
-    explored = {row["link"]: row["reason"] for row in rows[f"{site}/"]["explored"]}
+    keys = tmp_path / "keys.txt"
+    done = crawls.crawl_list(tmp_path, keys, "-ascope=domain", "-an=9", settings=internet)
+    found = {row["key_url"]: row for row in crawls.rows(tmp_path / "summary.jl")}
+    explored = {row["link"]: row["reason"] for row in found[f"{site}/"]["explored"]}
     assert explored[f"{private}/secret"] == REFUSED
-    assert rows[f"{private}/key"]["cs_size"] == 3, done.log
+    assert found[f"{private}/key"]["cs_size"] == 3, done.log
     assert "/secret" not in server.log
 
 
 def test_a_name_that_was_public_stays_public(crawl: RunCrawl, serve: Serve) -> None:
     # Each page is a connection and a look-up: robots.txt, the key page, and a link.
-    routes: dict[str, Route] = {"/robots.txt": html(), "/": html(*MENU)}
+    routes: dict[str, Callable[[Handler], object]] = {"/robots.txt": html(), "/": html(*MENU)}
     server = serve("hooks", routes)
     site = at(server, "rebind2.example.com")
     done = crawl(site + "/", settings=OURS)
@@ -201,8 +167,6 @@ def test_a_name_that_was_public_stays_public(crawl: RunCrawl, serve: Serve) -> N
 
 
 class Proxy(FixtureServer):
-    """Answers for every site itself."""
-
     def respond(self, request: Handler) -> None:
         request.path = request.path.removeprefix("http://www.example.com")
         super().respond(request)
@@ -210,7 +174,7 @@ class Proxy(FixtureServer):
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with Proxy(SITES / "menu") as server:
+    with Proxy(crawls.SITES / "menu") as server:
         monkeypatch.setenv("http_proxy", at(server, "loopback.example.net"))
         monkeypatch.setenv("no_proxy", "loopback.example.net")
         yield server

@@ -1,5 +1,3 @@
-"""Profiles: what they are, and what another project gets of them."""
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Progress of a list: a bar on a terminal, lines in a log, and a table at the end."""
-
 import fcntl
 import os
 import pty
@@ -11,6 +9,7 @@ import termios
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +18,6 @@ from tests.support.crawls import PROJECT, SETTINGS, Crawl, Serve, run_scrapy
 
 @dataclass
 class Shown:
-    """What a program has written to its terminal."""
-
     code: int
     text: str
 
@@ -43,17 +40,11 @@ class Shown:
 
 
 def on_terminal(*arguments: str, variables: dict[str, str] | None = None) -> Shown:
-    """Run Python with standard output and standard error on a terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=PROJECT,
-        env={**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **(variables or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    env = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", **(variables or {})}
+    files: Any = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
+    process = subprocess.Popen([sys.executable, *arguments], cwd=PROJECT, env=env, **files)
     os.close(theirs)
     written = b""
     with suppress(OSError):  # when nobody has the other end any more

@@ -1,25 +1,17 @@
-"""The project as a newcomer meets it: the demo, the commands, the spider as a class."""
-
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT, run_scrapy
+from tests.support.crawls import run_command, run_scrapy
 
 
 def test_the_demo_prints_the_answer(tmp_path: Path) -> None:
-    done = run_scrapy(
-        "demo",
-        f"--report={tmp_path / 'r.html'}",
-        folder=tmp_path,
-        settings={"LOG_LEVEL": "WARNING"},
-    )
-    assert done.code == 0
-    assert done.log == ""
+    report, settings = f"--report={tmp_path / 'r.html'}", {"LOG_LEVEL": "WARNING"}
+    done = run_scrapy("demo", report, folder=tmp_path, settings=settings)
+    assert (done.code, done.log) == (0, "")
     rows = re.findall(r"^  (\d)  +(\S+)  +(.*?)(  +yes)?$", done.stdout, re.MULTILINE)
     assert [(rank, link, what.strip(), bool(member)) for rank, link, what, member in rows] == [
         ("1", "/collection/", "page", True),
@@ -49,9 +41,7 @@ def test_commands_import_nothing_heavy() -> None:
         "from tplspider.commands import candidates, crawl, demo, report, shard, text, ui;"
         "print(*sorted({*sys.modules} - before))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
+    done = run_command(sys.executable, "-c", code)
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
     assert ours == ["tplspider", "tplspider.command"]
 

@@ -1,12 +1,12 @@
-"""Redirects by HTTP and by meta refresh, in crawls of a site on loopback."""
-
 import json
+import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.support.crawls import RunCrawl, Serve
 from tests.support.site_server import Handler
+from tests.test_in_flight import without_wasted
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
 
@@ -32,39 +32,25 @@ def refresh(content: str, text: str = "") -> Callable[[Handler], None]:
 def test_no_byte_is_asked_of_another_site(crawl: RunCrawl, serve: Serve) -> None:
     other = serve("menu")
     links = ["http", "port", "refresh", "file", "data", "script", "twice"]
-    server = serve(
-        "hooks",
-        {
-            "/": key_page(*links),
-            "/http": to(other.url.replace("127.0.0.1", "other.example.net") + "/"),
-            "/port": to(other.url + "/"),
-            "/refresh": refresh(f"0; url={other.url}/docs/"),
-            "/file": to("file:///etc/passwd"),
-            "/data": to("data:text/html,hello"),
-            "/script": to("javascript:alert(1)"),
-            "/twice": to("/port"),
-        },
-    )
+    away = other.url.replace("127.0.0.1", "other.example.net")
+    targets = {"http": f"{away}/", "port": f"{other.url}/", "file": "file:///etc/passwd"}
+    targets |= {"data": "data:text/html,hello", "script": "javascript:alert(1)", "twice": "/port"}
+    routes = {f"/{name}": to(target) for name, target in targets.items()}
+    routes |= {"/": key_page(*links), "/refresh": refresh(f"0; url={other.url}/docs/")}
+    server = serve("hooks", routes)
     done = crawl(server.url + "/")
     assert done.summary["complete"]
-    assert {row["reason"] for row in done.summary["explored"] if row["outcome"] == "none"} == {
-        "offsite-redirect"
-    }
-    assert len([row for row in done.summary["explored"] if row["outcome"] == "none"]) == len(links)
+    reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "none"]
+    assert reasons == ["offsite-redirect"] * len(links)
     assert other.log == []
 
 
 @pytest.mark.quick
 def test_what_is_known_is_not_asked_for_again(crawl: RunCrawl, serve: Serve) -> None:
     aliases = [f"alias{i}" for i in range(40)]
-    server = serve(
-        "hooks",
-        {
-            "/": key_page("target.html", *aliases, "home"),
-            "/home": to("/", 301),
-            **{f"/{alias}": to("/target.html#part", 301) for alias in aliases},
-        },
-    )
+    routes = {f"/{alias}": to("/target.html#part", 301) for alias in aliases}
+    routes |= {"/": key_page("target.html", *aliases, "home"), "/home": to("/", 301)}
+    server = serve("hooks", routes)
     done = crawl(server.url + "/", max_loads=0)
     assert done.summary["complete"]
     assert server.pages_asked.count("/target.html") == 1
@@ -72,6 +58,28 @@ def test_what_is_known_is_not_asked_for_again(crawl: RunCrawl, serve: Serve) -> 
     assert "#" not in "".join(row["url"] for row in done.summary["explored"])
     reasons = [row["reason"] for row in done.summary["explored"] if row["outcome"] == "duplicate"]
     assert sorted(reasons) == sorted([f"duplicate-of {server.url}/target.html"] * 40 + ["key-page"])
+
+
+def test_links_that_redirect_to_one_page_load_it_once(crawl: RunCrawl, serve: Serve) -> None:
+    def page(request: Handler) -> None:
+        time.sleep(0.2)  # so that all that redirect there have done so before it comes
+        links = "".join(f"<a href='{path}'>x</a>" for path in MENU)
+        request.answer(200, f"<p>{request.path}</p>{links}".encode(), **HTML)
+
+    pages = dict.fromkeys(("/target", *MENU), page)
+    moved = {"/p": "/target", "/q": "/target", "/r": "/way", "/way": "/target", "/u": "/gone"}
+    routes = {**pages, **{path: to(target) for path, target in moved.items()}, "/t": to(MENU[1])}
+    routes |= {"/s": refresh("0; url=/target"), "/": key_page(*(f"/{name}" for name in "pqrstu"))}
+    server = serve("menu", routes)
+    answers = set()
+    for in_flight in (1, 8):
+        server.log.clear()
+        done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": str(in_flight)})
+        summary = (done.folder / "summary.json").read_bytes()
+        answers.add(without_wasted(summary, done.summary["wasted"]))
+        assert done.summary["complete"]
+        assert [server.log.count(path) for path in pages] == [1, 1, 1, 1]
+    assert len(answers) == 1
 
 
 def test_the_key_page_may_redirect_anywhere(crawl: RunCrawl, serve: Serve) -> None:

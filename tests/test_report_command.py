@@ -1,5 +1,3 @@
-"""``scrapy report``: reports of searches that are over, made of their feeds."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ PAGE = f"{SMALL['search_id']}.html"
 
 
 def report(folder: Path, *arguments: object) -> tuple[int, str]:
-    """The exit status, and what was printed."""
     done = run_scrapy("report", *map(str, arguments), folder=folder)
     assert "Traceback" not in done.log
     return done.code, done.log or done.stdout

@@ -1,5 +1,3 @@
-"""Reports that crawls write: where, when, and what is left of them when a crawl is killed."""
-
 import json
 import re
 from pathlib import Path

@@ -183,19 +183,12 @@ class Breaking:
             raise RuntimeError("down for a moment")
 
 
-@pytest.mark.parametrize(
-    ("place", "kind"),
-    [("ITEM_PIPELINES", "TemplateCandidate"), ("SPIDER_MIDDLEWARES", "TemplateCandidate")],
-)
-def test_what_was_lost_is_searched_again(
-    tmp_path: Path, serve: Serve, kind: str, place: str
-) -> None:
+@pytest.mark.parametrize("place", ["ITEM_PIPELINES", "SPIDER_MIDDLEWARES"])
+def test_what_was_lost_is_made_again(tmp_path: Path, serve: Serve, place: str) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
-    settings = {
-        place: json.dumps({"tests.test_resume.Breaking": 550}),
-        "BREAKS_ON": f"{kind} {pages[1]}",
-    }
+    settings = {place: json.dumps({"tests.test_resume.Breaking": 550})}
+    settings["BREAKS_ON"] = f"TemplateCandidate {pages[1]}"
     done = crawl_list(tmp_path, urls, **settings)
     assert done.code == 1
     found = {row["requested_url"] for row in rows(tmp_path / "summary.jl")}
@@ -278,12 +271,9 @@ def test_one_key_page(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     for asked in (8, 0):
         server.log.clear()
-        done = run_scrapy(
-            *("crawl", "template_candidates", f"-aurl={key_pages(server)[0]}"),
-            f"-O{tmp_path / 'out.jl'}",
-            folder=tmp_path,
-            settings={"JOBDIR": str(tmp_path / "job")},
-        )
+        given = (f"-aurl={key_pages(server)[0]}", f"-O{tmp_path / 'out.jl'}")
+        settings = {"JOBDIR": str(tmp_path / "job")}
+        done = run_scrapy(*CRAWL, *given, folder=tmp_path, settings=settings)
         assert done.code == 0, done.log
         assert len(rows(tmp_path / "out.jl")) == 3
         assert len(server.pages_asked) == asked

@@ -1,5 +1,3 @@
-"""Where saved pages are from: by a manifest, by what HTTrack wrote, by the names of folders."""
-
 import json
 import os
 from pathlib import Path
@@ -125,11 +123,9 @@ def test_which_of_them_counts(tmp_path: Path) -> None:
 def test_hostile_manifests(tmp_path: Path, rows: object) -> None:
     folder = save_site(tmp_path / "site", 2)
     (folder / "manifest.json").write_text(json.dumps(rows))
-    assert [file.url for file in saved_files(folder).values()] == [
-        "http://site/manifest.json",
-        "http://site/page-0.html",
-        "http://site/page-1.html",
-    ]
+    names = ("manifest.json", "page-0.html", "page-1.html")
+    urls = [file.url for file in saved_files(folder).values()]
+    assert urls == [f"http://site/{name}" for name in names]
 
 
 def test_the_encoding_of_a_manifest_counts(tmp_path: Path) -> None:

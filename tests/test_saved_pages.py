@@ -1,5 +1,3 @@
-"""Pages as files: byte for byte, a manifest that can be trusted, and nothing of others touched."""
-
 import gzip
 import json
 from pathlib import Path
@@ -97,9 +95,6 @@ def test_a_folder_for_each_search(tmp_path: Path) -> None:
             check_folder(folder)
 
 
-# Crawls.
-
-
 def manifest_of(folder: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((folder / "manifest.json").read_bytes())
     return rows
@@ -113,31 +108,22 @@ def test_the_bytes_that_the_server_sent(crawl: RunCrawl, serve: Serve, tmp_path:
     # A link of the menu that redirects to a page which is a link as well, and one that is packed.
     routes["/a"] = lambda request: request.answer(302, Location="/b")
     packed = gzip.compress(pages["c"])
-    routes["/c"] = lambda request: request.answer(
-        200, packed, Content_Type="text/html", Content_Encoding="gzip"
-    )
+    kind = {"Content_Type": "text/html", "Content_Encoding": "gzip"}
+    routes["/c"] = lambda request: request.answer(200, packed, **kind)
     folder = tmp_path / "new" / "html"
     for in_flight in ("1", "4"):  # the second replaces the pages of the first
         server = serve("menu", routes)
         done = crawl(server.url + "/", {"TPLSPIDER_IN_FLIGHT": in_flight}, n=2, save_html=folder)
         assert done.code == 0
         assert "Traceback" not in done.log
+        first, second = (
+            {"url": f"{server.url}/{page}", "link": f"{server.url}/{link}"}
+            for page, link in ("ba", "cc")
+        )
         assert manifest_of(folder) == [
             {"role": "key", "url": f"{server.url}/", "encoding": "utf-8", "file": "key.html"},
-            {
-                "role": "member",
-                "url": f"{server.url}/b",
-                "link": f"{server.url}/a",
-                "encoding": "utf-8",
-                "file": "1.html",
-            },
-            {
-                "role": "member",
-                "url": f"{server.url}/c",
-                "link": f"{server.url}/c",
-                "encoding": "cp1251",
-                "file": "2.html",
-            },
+            {**first, "role": "member", "encoding": "utf-8", "file": "1.html"},
+            {**second, "role": "member", "encoding": "cp1251", "file": "2.html"},
         ]
         assert sorted(path.name for path in folder.iterdir()) == [
             *("1.html", "2.html", "key.html", "manifest.json")

@@ -1,6 +1,3 @@
-"""Searches inside another program: ``async for answer in tplspider.search_many()``."""
-
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +6,7 @@ from typing import Any
 import pytest
 
 import tplspider
-from tests.support.crawls import PROJECT, FixtureServer, Serve
+from tests.support.crawls import PROJECT, FixtureServer, Serve, run_command
 from tests.support.many_programs import Program, run_program
 from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, pages_of, routes_of
@@ -21,8 +18,6 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/net").exists(), reason="it re
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a program."""
-
     def run(body: str, given: object = None, *, reactor: bool = False) -> Program:
         done = run_program(body, tmp_path, reactor=reactor, given=given)
         for word in ("Traceback", "Warning", "never retrieved", "destroyed"):
@@ -34,7 +29,6 @@ def run(tmp_path: Path) -> Run:
 
 
 def hang(request: Handler) -> None:
-    """Never answer, until the client has gone."""
     request.connection.recv(1)
 
 
@@ -76,10 +70,7 @@ def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
     assert rows == {
         1: ["ok", 3, 3, CONTENT[""], False],
         2: ["ok", 2, 2, CONTENT["a"], False],
-        3: ["bad-input", 0, 0, None, False],
-        4: ["bad-input", 0, 0, None, False],
-        5: ["bad-input", 0, 0, None, False],
-        6: ["bad-input", 0, 0, None, False],
+        **{line: ["bad-input", 0, 0, None, False] for line in (3, 4, 5, 6)},
         7: ["http-404", 3, 0, None, False],
         8: ["ok", 3, 0, None, True],
     }
@@ -99,9 +90,7 @@ def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
         ("https://example.org", {}, {}, "inputs: expected an iterable"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(
-    inputs: Any, settings: Any, arguments: dict[str, Any], words: str
-) -> None:
+def test_wrong_use(inputs: Any, settings: Any, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=r"\A.+\Z") as told:
         tplspider.search_many(inputs, settings, **arguments)
     assert words in str(told.value)
@@ -287,13 +276,6 @@ def test_the_example_of_the_docs(serve: Serve, tmp_path: Path) -> None:
     for name in "ab":
         example = example.replace(f"https://example.org/{name}", f"{server.url}/{name}")
     example = example.replace('{"TPLSPIDER', '{"DOWNLOAD_DELAY": 0, "TPLSPIDER')
-    done = subprocess.run(
-        [sys.executable, "-c", example],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run_command(sys.executable, "-c", example)
+    assert (done.code, done.log) == (0, "")
     assert sorted(done.stdout.splitlines()) == [f"{server.url}/{name} ok 2" for name in "ab"]

@@ -1,5 +1,3 @@
-"""``scrapy shard``: lists split by host, results joined; and shards on two scrapyd nodes."""
-
 import csv
 import gzip
 import json
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_scrapy
+from tests.support.crawls import CRAWL, PROJECT, SETTINGS, Crawl, run_command, run_scrapy
 from tests.support.many_sites import ManySites
 from tests.support.scrapyd_server import (
     SCRIPTS,
@@ -90,15 +88,10 @@ def test_formats_and_malformed_lines(tmp_path: Path) -> None:
             file.write(data)
         made = split(KeyList(str(tmp_path / f"{name}.gz")), tmp_path / name, count=9)
         assert made["lines"] == 3
-        shards = [
-            gzip.decompress(each)
-            for path, each in contents(tmp_path / name).items()
-            if path.endswith(".gz")
-        ]
+        shards = [gzip.decompress(each.read_bytes()) for each in (tmp_path / name).glob("*.gz")]
         found = [line for shard in shards for line in shard.splitlines()]
-        assert sorted(found) == sorted(
-            line for line in data.splitlines() if line and line[:1] != b"#"
-        )
+        wanted = [line for line in data.splitlines() if line and line[:1] != b"#"]
+        assert sorted(found) == sorted(wanted)
 
 
 def shard(*arguments: object) -> Crawl:
@@ -106,19 +99,14 @@ def shard(*arguments: object) -> Crawl:
 
 
 def answers(shards: Path, results: Path, ending: str) -> None:
-    """What a crawl would write for each shard."""
     results.mkdir()
     made = json.loads((shards / "manifest.json").read_text())
     for number, each in enumerate(made["shards"]):
         rows: list[dict[str, Any]] = []
         for line in KeyList(str(shards / each["file"])):
-            if ending == "csv":
-                rows.append(
-                    {**line.row, "final_url": line.address, "main_text": "x" * 200_000 + "\ny"}
-                )
-            else:
-                summary = {"key_outcome": "ok", "requested_url": line.address, "line": line.number}
-                rows.append(summary)
+            found = {"final_url": line.address, "main_text": "x" * 200_000 + "\ny"}
+            summary = {"key_outcome": "ok", "requested_url": line.address, "line": line.number}
+            rows.append({**line.row, **found} if ending == "csv" else summary)
         with (results / f"shard-{number}.{ending}").open("w", newline="") as file:
             if ending == "csv":
                 writer = csv.DictWriter(file, [*HEADER, "final_url", "main_text"])
@@ -242,7 +230,7 @@ def test_two_nodes_and_one_is_lost(tmp_path: Path) -> None:
         write = [[str(i), row["url"], "x"] for i, row in enumerate(rows)]
         pages = write_csv(clone / "pages.csv", write)
         alone = run_scrapy(
-            *("crawl", "template_candidates", f"-aurls={pages}", f"-O{tmp_path / 'one.jl'}"),
+            *(*CRAWL, f"-aurls={pages}", f"-O{tmp_path / 'one.jl'}"),
             f"-asummary={tmp_path / 'one.summary.jl'}",
             folder=tmp_path,
         )
@@ -278,16 +266,9 @@ def feeds(node: Scrapyd) -> Path:
 
 def bash(folder: Path, script: str, **variables: str) -> None:
     account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(folder, **account, **variables),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    env = environment(folder, **account, **variables)
+    done = run_command("bash", "-euo", "pipefail", "-c", script, folder=folder, env=env)
+    assert done.code == 0, (done.stdout, done.log)
 
 
 def kill_all_of(folder: Path) -> None:

@@ -1,5 +1,3 @@
-"""``SiteTemplates``: whole crawls in memory, and the pools that their pages wait for."""
-
 import random
 from collections import defaultdict
 from collections.abc import Iterable
@@ -31,7 +29,6 @@ def page(content: str, menu: str = "Menu", more: str = "") -> str:
 
 
 def sentence(number: int) -> str:
-    """Some words that no other page has in this order."""
     draw = random.Random(number)
     return f"Page {number} is about {', '.join(draw.choice(WORDS) for _ in range(20))}."
 
@@ -43,7 +40,6 @@ def article(number: int, menu: str = "Menu") -> str:
 def strip(
     pages: Iterable[tuple[str, str]], templates: SiteTemplates[int] | None = None
 ) -> list[StrippedPage[int]]:
-    """All pages of a crawl, numbered from 0."""
     templates = templates or SiteTemplates()
     found: list[StrippedPage[int]] = []
     for number, (url, html) in enumerate(pages):
@@ -99,7 +95,6 @@ def test_a_page_that_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_pools_are_kept(tmp_path: Path) -> None:
-    """The second crawl of a site holds nothing back."""
     first = strip(site(30), SiteTemplates(store=PoolFolder(tmp_path)))
     again: SiteTemplates[int] = SiteTemplates(store=tplspider.PoolFolder(tmp_path))
     (found,) = again.add("http://a.org/29", article(29), 29)
@@ -107,9 +102,7 @@ def test_pools_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", ["http://[::1/a", "http://a.org/\ud800"])
-def test_an_address_that_cannot_be_parsed_stops_no_other(
-    bad: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_addresses_that_cannot_be_parsed(bad: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each page comes once, in whatever company."""
     templates: SiteTemplates[int] = SiteTemplates()
     pages = [(bad, article(0)), *site(20), (bad, article(1))]
@@ -169,17 +162,13 @@ def test_a_user_and_a_password_are_taken_off() -> None:
 
 # Which pages wait for the pool of their site, and in what order they are given out.
 
-arrivals = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from("abcd"), st.integers(0, 9), st.integers(0, 5)), st.just(None)
-    ),
-    max_size=60,
-)
+
+def arrivals(sites: st.SearchStrategy[str]) -> st.SearchStrategy[list[Any]]:
+    entries = st.tuples(sites, st.integers(0, 9), st.integers(0, 5))
+    return st.lists(st.one_of(entries, st.just(None)), max_size=60)
 
 
 class Shelf:
-    """A store in memory."""
-
     def __init__(self) -> None:
         self.pools: dict[str, list[PooledPage]] = {}
 
@@ -196,7 +185,7 @@ def words(site: str, name: object, content: object = None) -> PooledPage:
 
 
 @given(
-    arrivals,
+    arrivals(st.sampled_from("abcd")),
     st.integers(1, 5),
     st.integers(1, 5),
     st.integers(0, 6),
@@ -243,20 +232,10 @@ def test_copies_are_not_waited_for_without_end() -> None:
     assert sizes == [0] * 59 + [60] + [1] * 9_940
 
 
-spilled = st.lists(
-    st.one_of(
-        st.tuples(
-            st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"]),
-            st.integers(0, 9),
-            st.integers(0, 5),
-        ),
-        st.just(None),
-    ),
-    max_size=60,
-)
+ODD = st.sampled_from(["http://a.org/{}", "http://b.org/{}?\udcff", "http://[c/{}", "{}"])
 
 
-@given(spilled, st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
+@given(arrivals(ODD), st.integers(1, 5), st.integers(1, 5), st.sampled_from(["", "has a store"]))
 def test_what_is_in_the_file_is_as_good_as_in_memory(
     events: list[tuple[str, int, int] | None], most: int, ready: int, has_store: str
 ) -> None:

@@ -1,5 +1,3 @@
-"""Algorithm 1: hyperlink distance, and the order of links."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

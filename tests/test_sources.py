@@ -1,5 +1,3 @@
-"""Searches without a crawl: among pages in memory, in a folder, or loaded by a caller."""
-
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +53,10 @@ def test_the_loop_for_sources_is_that_of_the_literal_reading(
     expected = literal.search(site.load, ROOT + "/", n, max_loads, max_refusals=max_refusals)
     limits = SearchLimits(in_flight=in_flight, max_redirects=site.max_redirects)
     options = SearchOptions(n=n, max_loads=max_loads, max_refusals=max_refusals)
-    session = search_pages(PlainSource(site), ROOT + "/", options, limits)
-    assert session.summary
-    found = session.summary
-    assert (found.reason, found.loads, found.candidates) == (
-        expected.reason,
-        expected.loads,
-        expected.members,
-    )
+    found = search_pages(PlainSource(site), ROOT + "/", options, limits).summary
+    assert found
+    theirs = (expected.reason, expected.loads, expected.members)
+    assert (found.reason, found.loads, found.candidates) == theirs
     told = [{k: v for k, v in row.items() if k in TOLD} for row in found.explored]
     assert told == expected.explored
 
@@ -110,6 +104,9 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         search_pages(site, f"{site.url}/")
 
 
+AWAY = WebPage("http://example.org/", status=301, headers={"location": "x:y"})
+
+
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -118,10 +115,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         (WebPage("http://example.org/", b"%PDF", headers={"content-type": "text/x"}), "not-html"),
         (WebPage("http://example.org/", b""), "bad-response"),
         (WebPage("http://example.org/", status=301, headers={"location": "/"}), "bad-response"),
-        (
-            WebPage("http://example.org/", status=301, headers={"location": "x:y"}),
-            "offsite-redirect",
-        ),
+        (AWAY, "offsite-redirect"),
     ],
 )
 def test_a_key_page_that_cannot_be_used(answer: WebPage | NoPage, outcome: str) -> None:

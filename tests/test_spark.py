@@ -1,5 +1,3 @@
-"""The jobs of Spark against one machine: the same rows, also when a worker is killed."""
-
 import json
 import os
 import shutil
@@ -144,7 +142,6 @@ def processes(word: bytes) -> dict[int, int]:
 
 
 def crawls() -> dict[int, int]:
-    """The crawls that run now: their processes, with the processes of their tasks."""
     return processes(b"-sJOBDIR=")
 
 
@@ -257,7 +254,6 @@ def strip(*words: object) -> int:
 
 
 def strippers() -> dict[int, int]:
-    """The processes that strip pages for a task, with those of their tasks."""
     return processes(b"tplspider.extraction")
 
 
@@ -277,9 +273,7 @@ def kill_a_task(*, strips: bool) -> tuple[Thread, list[int]]:
     return thread, killed
 
 
-def test_searches_give_the_rows_of_one_machine_when_a_worker_is_killed(
-    archive: Archive, tmp_path: Path
-) -> None:
+def test_searches_are_those_of_one_machine_after_a_kill(archive: Archive, tmp_path: Path) -> None:
     names = {"-O": "candidates.jl", "--summary": "summaries.jl", "--texts": "texts.jl"}
     words = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
     words += ["-i", str(archive.keys), "--index", str(tmp_path / "index")]
@@ -299,9 +293,7 @@ def test_searches_give_the_rows_of_one_machine_when_a_worker_is_killed(
     assert {row["key_outcome"] for row in summaries.values()} >= {"bad-input"}
 
 
-def test_pages_are_stripped_as_on_one_machine_when_a_worker_is_killed(
-    archive: Archive, tmp_path: Path
-) -> None:
+def test_pages_are_those_of_one_machine_after_a_kill(archive: Archive, tmp_path: Path) -> None:
     index = ("--index", str(tmp_path / "index"))
     feed = ("-O", str(tmp_path / "pages.jl"))
     run_scrapy("strip", *map(str, archive.files), *index, *feed, folder=tmp_path)

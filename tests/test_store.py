@@ -1,5 +1,3 @@
-"""Pools that are kept in a folder: merged, shared by processes, damaged, killed."""
-
 import logging
 import subprocess
 import sys
@@ -104,7 +102,6 @@ assert not folder.faults
 
 
 def writer(folder: PoolFolder, first: int, count: int) -> subprocess.Popen[str]:
-    """A process that saves pages, one at a time."""
     command = [sys.executable, "-c", WRITER, str(folder.directory), str(first), str(count)]
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     assert process.stdout

@@ -1,5 +1,3 @@
-"""``scrapy strip`` as a person runs it: rows, Markdown, refusals, early ends, full disks."""
-
 import csv
 import json
 import os
@@ -29,7 +27,7 @@ from tests.support.template_site import (
     save,
     save_site,
 )
-from tests.support.warc_files import packed, record, response
+from tests.support.warc_files import DATE, packed, record, response
 
 pytestmark = pytest.mark.crawl  # processes of their own
 
@@ -50,7 +48,6 @@ def by_path(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def mixed_folder(folder: Path) -> Path:
-    """Two sites and what else may lie about."""
     for number in range(30):
         save(folder / "www.example.org" / f"{number % 4}" / f"{number}.html", number, menu="Blue")
         save(folder / "example.net" / f"{number}.html", number, menu="=Red")
@@ -59,9 +56,6 @@ def mixed_folder(folder: Path) -> Path:
     (folder / "example.net" / "café\n.html").write_bytes(b"\xff\xfe\0")
     os.mkfifo(folder / "pipe")
     return folder
-
-
-# A folder.
 
 
 @pytest.mark.quick
@@ -98,9 +92,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "loop").symlink_to(folder)
     assert strip(folder, "-O", tmp_path / "rows.jl").code == 0
     rows = by_path(tmp_path / "rows.jl")
-    assert {path for path, row in rows.items() if row["outcome"] == "link"} == {
-        *("out.html", "folder", "loop")
-    }
+    links = {path for path, row in rows.items() if row["outcome"] == "link"}
+    assert links == {"out.html", "folder", "loop"}
     assert len(rows) == 6
     assert own_text(9) not in (tmp_path / "rows.jl").read_text("utf-8")
 
@@ -153,17 +146,11 @@ def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_pat
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 
 
-# WARC files.
-
-
 def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     """Once for each address; what exists as a revisit alone has its row."""
     url = "http://a.example/{}"
     records = [response(url.format(n), page(own_text(n))) for n in range(6)]
-    told = {
-        "WARC_Refers_To_Target_URI": url.format(1),
-        "WARC_Refers_To_Date": "2024-05-06T07:08:09Z",
-    }
+    told = {"WARC_Refers_To_Target_URI": url.format(1), "WARC_Refers_To_Date": DATE}
     content, gone = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", url.format("nowhere")
     records.append(record("revisit", url.format("again"), content, **told))
     told["WARC_Refers_To_Target_URI"] = gone
@@ -183,20 +170,14 @@ def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     assert {row["path"] for row in rows.values()} == {"1.warc.gz", "2.warc"}
 
 
-# Wrong use, and what goes wrong.
-
-
 def test_pages_that_take_too_much(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "site", 3)
     large = "".join(f"<div class=c{number}><p>{number}</p></div>" for number in range(60_000))
     (folder / "page-1.html").write_text(f"<html><body>{large}")
     done = strip(folder, "-O", tmp_path / "a.jl", "-s", "TPLSPIDER_EXTRACT_MB=120")
     assert done.code == 1
-    assert [row["outcome"] for row in rows_of(tmp_path / "a.jl")] == [
-        "page",
-        "out-of-memory",
-        "page",
-    ]
+    outcomes = [row["outcome"] for row in rows_of(tmp_path / "a.jl")]
+    assert outcomes == ["page", "out-of-memory", "page"]
     assert done.log.count("page-1.html") == 1
 
 
@@ -238,7 +219,6 @@ def is_alive(pid: int) -> bool:
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
-    """It ends there, and says so."""
     folder, out = save_site(tmp_path / "site", 200), tmp_path / "rows.jl"
     limit = files_of_at_most(20_000)
     given = ("strip", str(folder), "-O", str(out), "--workers", "1")
@@ -252,7 +232,6 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 @pytest.mark.quick
 def test_the_spider_itself(tmp_path: Path) -> None:
-    """``scrapy crawl template_strip`` does the same."""
     folder, out = save_site(tmp_path / "site", 5), tmp_path / "rows.jl"
     command = ("crawl", "template_strip", "-a", f"source={folder}", "-O", str(out))
     done = run_scrapy(*command, folder=tmp_path)

@@ -1,5 +1,3 @@
-"""``scrapy text`` as a person at a terminal meets it."""
-
 import csv
 import json
 from pathlib import Path
@@ -20,13 +18,24 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     summary = tmp_path / "summary.json"
-    done = run_scrapy(
-        *("text", f"{server.url}/", "-n", "2", "-a", f"summary={summary}"), folder=tmp_path
-    )
+    given = ("text", f"{server.url}/", "-n", "2", "-a", f"summary={summary}")
+    done = run_scrapy(*given, folder=tmp_path)
     assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
     assert done.summary["requested_size"] == 2
     done = run_scrapy("text", "--html", f"{server.url}/", folder=tmp_path)
     assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
+
+
+def test_why_lines_are_kept(serve: Serve, tmp_path: Path) -> None:
+    server = serve("menu", routes_of(pages_of()))
+    done = run_scrapy("text", "--explain", f"{server.url}/", folder=tmp_path)
+    assert done.code == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(CONTENT[""].splitlines())
+    sign, score, *_ = lines[0].split()
+    assert (sign, CONTENT[""][:20] in lines[0]) == ("+", True)
+    assert float(score)
+    assert lines[0].endswith(")")  # the features that weighed most
 
 
 def test_a_terminal_that_cannot_show_the_text(
@@ -78,12 +87,9 @@ def test_a_table(serve: Serve, tmp_path: Path) -> None:
     rows = {row["id"]: row for row in table}
     assert sorted(rows) == ["1", "2", "3", "4", "5", "short"]
     assert len(table) == 6
-    assert {name: row["outcome"] for name, row in rows.items()} == {
-        **dict.fromkeys("125", "ok"),
-        "3": "http-404",
-        "4": "bad-input",
-        "short": "bad-input",
-    }
+    outcomes = {name: row["outcome"] for name, row in rows.items()}
+    ends = {"3": "http-404", "4": "bad-input", "short": "bad-input"}
+    assert outcomes == {**dict.fromkeys("125", "ok"), **ends}
     texts = {name: row["main_text"] for name, row in rows.items() if row["main_text"]}
     assert texts == {"1": CONTENT["a"], "2": CONTENT["b"], "5": CONTENT["a"]}
     assert [rows[name]["title"] for name in "125"] == ["Apples", "Bees", "Apples again"]
@@ -119,11 +125,8 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     """Without -O it is lines of JSON there, of a list and of several addresses."""
     server = serve("menu", routes_of(pages_of()))
     listed = tmp_path / "mine.jl"
-    lines = [
-        {"id": 7, "tags": ["x"], "url": f"{server.url}/a"},
-        {"url": "ftp://x/"},
-        {"url": f"{server.url}/b"},
-    ]
+    lines: list[dict[str, object]] = [{"id": 7, "tags": ["x"], "url": f"{server.url}/a"}]
+    lines += [{"url": "ftp://x/"}, {"url": f"{server.url}/b"}]
     listed.write_text("".join(json.dumps(line) + "\n" for line in lines) + "not JSON\n")
     done = run_scrapy("text", "-i", str(listed), folder=tmp_path)
     assert done.code == 1
@@ -143,19 +146,14 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     assert found == {addresses[0]: f"<p>{CONTENT['a']}</p>", addresses[1]: ""}
 
 
-# Markdown.
-
 MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
 <p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-NEEDS = "html-to-markdown"
 
 
 def site() -> dict[str, bytes]:
     """The usual site, with more in the key page, whose addresses are relative to a folder."""
-    return {
-        **pages_of(),
-        "": pages_of(more=MORE)[""].replace(b"<title>", b"<base href=/deep/><title>"),
-    }
+    key = pages_of(more=MORE)[""].replace(b"<title>", b"<base href=/deep/><title>")
+    return {**pages_of(), "": key}
 
 
 def markdown_of(server: FixtureServer) -> str:

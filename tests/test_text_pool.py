@@ -1,5 +1,3 @@
-"""``scrapy text --pool DIR``: with a pool of the site, one load is all it takes."""
-
 import json
 from pathlib import Path
 
@@ -20,16 +18,11 @@ def log_level_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def save_pool(folder: Path, url: str, *, count: int = 5) -> PoolFolder:
     """A pool of the site at an address, of pages that are not served any more."""
     pools = PoolFolder(folder)
-    contents = [
-        f"Number {number} was crawled last week, with a word or two." for number in range(9)
-    ]
-    pools.save(
-        page_site(url),
-        [
-            PooledPage.of(f"{url}/gone{number}", page(content).decode())
-            for number, content in enumerate(contents[:count])
-        ],
-    )
+    pages = []
+    for number in range(count):
+        body = page(f"Number {number} was crawled last week, with a word or two.")
+        pages.append(PooledPage.of(f"{url}/gone{number}", body.decode()))
+    pools.save(page_site(url), pages)
     return pools
 
 

@@ -1,5 +1,3 @@
-"""Who may use the server of ``scrapy ui``, and who may not: raw requests to a real server."""
-
 import hmac
 import os
 import re
@@ -21,13 +19,8 @@ pytestmark = pytest.mark.crawl
 
 ONE = {"addresses": "http://127.0.0.1:1/"}
 NONCE = "5e" * 16
-FOREIGN = [
-    "https://evil.example",
-    "http://127.0.0.1:1",
-    "null",
-    "https://chrome-extension://x",
-    "http://[",
-]
+ODD = ("null", "https://chrome-extension://x", "http://[")
+FOREIGN = ("https://evil.example", "http://127.0.0.1:1", *ODD)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +31,10 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UiServer]:
 
 
 def bare(ui: UiServer, method: str, path: str, body: object = None, **headers: str) -> Answer:
-    """A request without the token."""
     return ask(ui.address, method, path, body, **headers)
 
 
 def cookie_of(ui: UiServer) -> str:
-    """The cookie of a browser that has come in."""
     made = ui.ask("POST", "/api/codes", {"to": "/"}).json["address"]
     return bare(ui, "GET", made.removeprefix(ui.url)).headers["Set-Cookie"].partition(";")[0]
 
@@ -78,10 +69,10 @@ def test_without_the_token(ui: UiServer) -> None:
 
 
 def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
-    """To all who ask; the proof is for its port, and a key made from it opens the server."""
+    """To all who ask; the proof is for its address, and a key made from it opens the server."""
     port = ui.address[1]
     told = bare(ui, "GET", f"/api/hello?nonce={NONCE}").json
-    words = f"proof {port} {told['start']} {NONCE}".encode()
+    words = f"proof {ui.url} {told['start']} {NONCE}".encode()
     assert told["proof"] == hmac.new(ui.token.encode(), words, "sha256").hexdigest()
     assert ui.token not in str(told)
     key = key_of(ui.token, port, told["start"])
@@ -91,8 +82,10 @@ def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
     for nonce in ("", "5e", "z" * 32, "5e" * 100):
         assert bare(ui, "GET", f"/api/hello?nonce={nonce}").status == 400
     assert bare(ui, "GET", f"/api/hello?nonce={NONCE}", Origin="http://evil.example").status == 403
-    # A relay on another port has a proof that is worth nothing there.
-    assert told["proof"] != proof_of(ui.token, port + 1, told["start"], NONCE)
+    # A relay on another port, or at another address, has a proof that is worth nothing there.
+    for other in (f"http://127.0.0.1:{port + 1}", f"http://[::1]:{port}"):
+        assert told["proof"] != proof_of(ui.token, other, told["start"], NONCE)
+    assert Access(ui.token, "::1", port).address == other
 
 
 def test_a_second_start_sends_the_token_to_nobody(tmp_path: Path) -> None:

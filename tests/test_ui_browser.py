@@ -1,5 +1,3 @@
-"""The page of ``scrapy ui`` in Chromium: what a person does there, and what no site can do."""
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +39,6 @@ def site() -> Iterator[GatedSite]:
 
 @contextmanager
 def entered(browser: Browser, ui: UiServer, to: str = "/", **options: Any) -> Iterator[Opened]:
-    """A page of a browser that has come in by a code."""
     context = browser.new_context(**options)
     try:
         with watched(context) as found:
@@ -155,9 +152,7 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
 
 
 @needs_chromium
-def test_a_page_on_another_port_gets_nothing(
-    browser: Browser, ui: UiServer, site: GatedSite
-) -> None:
+def test_a_page_on_other_ports_is_refused(browser: Browser, ui: UiServer, site: GatedSite) -> None:
     """It is of the same site, as browsers see it: our cookie is sent, and refused."""
     attempts = """async (url) => {
         const send = (path, options) => fetch(url + path, { credentials: "include", ...options })
@@ -223,9 +218,7 @@ def assert_nothing_ran(found: Opened, ui: UiServer) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(
-    browser: Browser, ui: UiServer, site: GatedSite, scheme: str
-) -> None:
+def test_axe_finds_nothing(browser: Browser, ui: UiServer, site: GatedSite, scheme: str) -> None:
     """While a search goes, and when it is over; on a phone nothing is wider than the screen."""
     site.slow = {SLOW}
     with entered(browser, ui, viewport=SCREEN, color_scheme=scheme) as found:

@@ -1,5 +1,3 @@
-"""``scrapy ui`` as a whole: real searches, and what ends before its time."""
-
 import csv
 import io
 import json

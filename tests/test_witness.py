@@ -1,7 +1,3 @@
-"""Which pages tell most about a page, and which one more would."""
-
-from __future__ import annotations
-
 import pytest
 
 from tplspider import Page, Site, get_links, parse_html, read_page

@@ -1,24 +1,22 @@
-"""The witness: one more page that a crawl loads for the template, and what that changes."""
-
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.crawls import Crawl, FixtureServer
-    from tests.support.site_server import Handler
+from tests.support.browsers import html as give
+from tests.support.crawls import Crawl, FixtureServer, RunCrawl, Serve
+from tests.support.internet import redirect
+from tests.support.many_programs import run_program
+from tests.support.site_server import Handler
 
 MENU = "".join(
     f"<li><a href=/news/2019/{name}.html>{name}</a></li>" for name in ("one", "two", "three")
 )
 NAMES = ("one", "two", "three")
+ONE = "/news/2019/one.html"
 KEY, SIBLING = "/news/2019/on-cranes.html", "/news/2018/on-herons.html"
 
 
@@ -37,10 +35,6 @@ def page(name: str) -> bytes:
     return f"<!DOCTYPE html><title>{name}</title><ul>{MENU}</ul><p>All about {name}.</p>".encode()
 
 
-def give(body: bytes) -> Callable[[Handler], object]:
-    return lambda request: request.answer(200, body, Content_Type="text/html")
-
-
 ROUTES = {
     KEY: give(article("On cranes", "Cranes are birds, and some of them are machines.")),
     SIBLING: give(article("On herons", "A heron stands where it likes, and on one leg.")),
@@ -48,14 +42,12 @@ ROUTES = {
 }
 
 
-def robots(request: Handler) -> None:
-    request.answer(200, f"User-agent: *\nDisallow: {SIBLING}\n".encode(), Content_Type="text/plain")
+ROBOTS = give(f"User-agent: *\nDisallow: {SIBLING}\n", "text/plain")
+Run = Callable[..., tuple[Crawl, FixtureServer, Any]]
 
 
 @pytest.fixture
-def run(
-    crawl: Callable[..., Crawl], serve: Callable[..., FixtureServer], tmp_path: Path
-) -> Callable[..., tuple[Crawl, FixtureServer, Any]]:
+def run(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> Run:
     def run(
         routes: dict[str, Any] | None = None, settings: dict[str, str] | None = None, **given: Any
     ) -> tuple[Crawl, FixtureServer, Any]:
@@ -71,9 +63,7 @@ def run(
 
 
 @pytest.mark.quick
-def test_a_page_of_the_kind_is_loaded_last(
-    run: Callable[..., tuple[Crawl, FixtureServer, Any]], tmp_path: Path
-) -> None:
+def test_a_page_of_the_kind_is_loaded_last(run: Run, tmp_path: Path) -> None:
     done, server, template = run(save_html=tmp_path / "html")
     summary = done.summary
     assert summary["complete"]
@@ -91,22 +81,15 @@ def test_a_page_of_the_kind_is_loaded_last(
     assert manifest[-1]["url"] == url
 
 
-def to(target: str) -> Callable[[Handler], object]:
-    return lambda request: request.answer(302, Location=target)
-
-
 @pytest.mark.parametrize(
     ("routes", "outcome", "reason"),
     [
-        ({SIBLING: to("/news/2019/one.html")}, "duplicate", "duplicate-of URL/news/2019/one.html"),
-        ({"/robots.txt": robots}, "none", "robots"),
+        ({SIBLING: redirect(ONE)}, "duplicate", f"duplicate-of URL{ONE}"),
+        ({"/robots.txt": ROBOTS}, "none", "robots"),
     ],
 )
 def test_one_that_fails_costs_one_load(
-    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
-    routes: dict[str, Any],
-    outcome: str,
-    reason: str,
+    run: Run, routes: dict[str, Any], outcome: str, reason: str
 ) -> None:
     done, server, template = run(routes)
     (row,) = done.summary["witnesses"]
@@ -116,9 +99,7 @@ def test_one_that_fails_costs_one_load(
     assert template["evidence"] == 3
 
 
-def test_time_is_up_while_it_is_loaded(
-    run: Callable[..., tuple[Crawl, FixtureServer, Any]],
-) -> None:
+def test_time_is_up_while_it_is_loaded(run: Run) -> None:
     crawl_is_over, waited_in_vain = threading.Event(), threading.Event()
 
     def hang(request: Handler) -> None:
@@ -132,3 +113,12 @@ def test_time_is_up_while_it_is_loaded(
     assert done.summary["reason"] == "complete_subdigraph"
     assert [row["reason"] for row in done.summary["witnesses"]] == ["not-loaded"]
     assert template["evidence"] == 3
+
+
+def test_the_loads_of_a_text_include_it(serve: Serve, tmp_path: Path) -> None:
+    given = '(given, strategy="guided", allow_private=True, settings=SETTINGS)'
+    server = serve("alone", ROUTES)
+    body, url = f"show(tplspider.get_text{given}.loads)", server.url + KEY
+    done = run_program(body, tmp_path, reactor=False, given=url)
+    assert done.printed == [len(server.pages_asked)], done.log
+    assert SIBLING in server.log

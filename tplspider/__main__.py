@@ -20,18 +20,19 @@ NAMES = [found.name for found in iter_modules(commands.__path__) if found.name !
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; what is no command is a page, whose text is wanted."""
+    command.program = "tplspider"
     given = sys.argv[1:] if arguments is None else arguments
     first = given[0] if given else "--help"
     if first in ("-h", "--help"):
         modules = {name: import_module(f"{commands.__name__}.{name}") for name in NAMES}
         about = "\n".join(f"  {name:<11} {one.Command.summary}" for name, one in modules.items())
-        print(
+        command.print_text(
             "Usage:\n  tplspider URL [URL ...] [options]    the same as tplspider text\n"
             f"  tplspider COMMAND [options]\n\nCommands:\n{about}\n\n"
             '"tplspider COMMAND -h" shows the options of a command.'
         )
     elif first == "--version":
-        print(f"tplspider {__version__}")
+        command.print_text(f"tplspider {__version__}")
     elif first in NAMES:
         _run(first, given[1:])
     elif first.isalpha() and first != "localhost":
@@ -43,7 +44,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(name: str, arguments: list[str]) -> None:
     """Run one of our commands as Scrapy does, but for its settings."""
-    command.program = "tplspider"
     settings = Settings()
     settings.setmodule("tplspider.profiles.default", priority="project")
     settings.setdict({"LOG_LEVEL": "WARNING", "TPLSPIDER_ALLOW_PRIVATE": False}, "project")

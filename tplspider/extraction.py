@@ -232,7 +232,7 @@ class _Worker:
             [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
             start_new_session=True,  # Ctrl-C signals a whole group: that is for the crawl
         )
         self._stdin, self._stdout = cast("Any", (self._process.stdin, self._process.stdout))

@@ -5,6 +5,7 @@ Feeds have no buffer and no formulas, and no row of them is lost without an ERRO
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -113,7 +114,7 @@ def plan_outputs(
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")
         if find_spec("warcio") is None:
-            raise ValueError("warc: needs the package warcio: pip install 'tplspider[archive]'")
+            raise ValueError("warc: needs an extra: in a clone, pip install -e '.[archive]'")
         try_to_open("warc", warc)
     return Outputs(feeds, save_html, report, warc)
 
@@ -240,7 +241,7 @@ class FeedFile(io.FileIO):
     """The file of a feed, without a buffer: what was written is in it when the journal says so.
 
     The first fault is kept and logged, and nothing more is written, so that one full disk does not
-    cost the other feeds.
+    cost the other feeds. A pipe whose reader has gone ends the crawl: nobody waits for its pages.
     """
 
     in_turns = True  # whether all that follows the last commit is of one search
@@ -262,6 +263,8 @@ class FeedFile(io.FileIO):
             logger.error("%s cannot be written: %s", self._label, self.fault)  # noqa: TRY400 - that is all
             for name in ("tplspider/lost_outputs", "tplspider/lost_files"):
                 self.crawler.stats.inc_value(name)
+            if isinstance(error, BrokenPipeError):
+                self._stopping = asyncio.ensure_future(self.crawler.stop_async())
         return len(data)
 
 

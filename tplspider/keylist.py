@@ -196,7 +196,7 @@ class KeyList:
         if self.column not in names:
             shown = ", ".join(names[:10])
             raise ValueError(
-                f"no column {self.column!r} in the header ({shown}): name another column"
+                f"no column {self.column!r} in the header ({shown}): name one with -a column=NAME"
             )
         if twice := next((name for name in names if name and names.count(name) > 1), ""):
             raise ValueError(f"two columns are called {twice!r}")

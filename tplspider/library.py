@@ -101,8 +101,8 @@ async def fetch_text(
     NoTextError if the page gives no text, and ValueError if an argument is wrong.
     """
     wanted: dict[str, Any] = {"EXTENSIONS": {"tplspider.progress.Progress": None}}
-    wanted |= {**(settings or {}), "TPLSPIDER_TEXTS": True}
-    wanted["TPLSPIDER_ALLOW_PRIVATE"] = allow_private
+    wanted |= {"TPLSPIDER_ALLOW_PRIVATE": allow_private, **(settings or {})}
+    wanted["TPLSPIDER_TEXTS"] = True
     async with search_many([url], wanted, n=n, strategy=strategy, **arguments) as answers:
         (answer,) = [each async for each in answers]
     end, text = answer.summary, answer.template

@@ -77,7 +77,6 @@ class Opened:
         dialog.dismiss()
 
     def texts(self, selector: str) -> list[str]:
-        """The texts of elements that are shown, in their order."""
         found = self.page.locator(selector).filter(visible=True).all_inner_texts()
         return [" ".join(text.split()) for text in found]
 
@@ -87,7 +86,6 @@ class Opened:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser without a window."""
     with sync_playwright() as playwright:
         # As root, as in a container, it has no sandbox of its own.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, chromium_sandbox=False)
@@ -124,7 +122,6 @@ def watched(context: BrowserContext) -> Iterator[Opened]:
 
 
 def violations(found: Opened, *rules: str) -> list[str]:
-    """What axe has to say about a page."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     options = {"runOnly": {"type": "rule", "values": rules}} if rules else None
     return [
@@ -138,7 +135,6 @@ PATIENCE = 60_000  # milliseconds
 
 
 def written_extension(ui: UiServer, folder: Path) -> Path:
-    """The extension for a server, as a person gets it."""
     done = run_scrapy("ui", f"--dir={ui.folder}", f"--extension={folder}", folder=folder)
     assert done.code == 0, done.log
     return folder
@@ -166,12 +162,10 @@ class Popup:
         self.page.bring_to_front()
 
     def connect(self, ui: UiServer) -> None:
-        """Fill in the settings for a server."""
         self.save(ui.address[1], ui.token)
         self.page.locator("#settings:not([open])").wait_for()
 
     def save(self, port: int, token: str) -> None:
-        """Fill in the settings."""
         settings = self.page.locator("#settings")
         settings.evaluate("(element) => { element.open = true; }")
         self.page.get_by_label("Port").fill(str(port))
@@ -185,7 +179,6 @@ class Popup:
         return element.inner_text()
 
     def links(self) -> list[str]:
-        """The addresses of the pages that are shown."""
         links = self.page.locator("#members a")
         hrefs: list[str] = links.evaluate_all("(links) => links.map((link) => link.href)")
         return hrefs
@@ -193,22 +186,15 @@ class Popup:
 
 @contextmanager
 def chromium_with(extension: Path, **options: Any) -> Iterator[BrowserContext]:
-    """A Chromium with an extension, and a profile of its own."""
     with sync_playwright() as playwright, TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        context = playwright.chromium.launch_persistent_context(
-            profile,
-            executable_path=CHROMIUM,
-            chromium_sandbox=False,
-            ignore_default_args=["--disable-extensions", "--headless", "--headless=old"],
-            args=[
-                "--headless=new",
-                f"--disable-extensions-except={extension}",
-                f"--load-extension={extension}",
-                # Else what was given on the command line is not loaded, since 137.
-                "--disable-features=DisableLoadExtensionCommandLineSwitch",
-            ],
-            **options,
-        )
+        names = ("--headless=new", "--disable-extensions-except=", "--load-extension=")
+        args = [f"{name}{extension}" if name.endswith("=") else name for name in names]
+        # Else what was given on the command line is not loaded, since 137.
+        args += ["--disable-features=DisableLoadExtensionCommandLineSwitch"]
+        options |= {"executable_path": CHROMIUM, "chromium_sandbox": False, "args": args}
+        without = ["--disable-extensions", "--headless", "--headless=old"]
+        launch = playwright.chromium.launch_persistent_context
+        context = launch(profile, ignore_default_args=without, **options)
         try:
             yield context
         finally:

@@ -34,7 +34,6 @@ class DroppingMiddleware(BaseSpiderMiddleware):
 
 
 def last_link_first(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
-    """A strategy of a user's own."""
     yield from reversed(links)
 
 
@@ -48,8 +47,6 @@ class FailingPipeline:
 
 
 class FailingMiddleware(BaseSpiderMiddleware):
-    """Fails on every item."""
-
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         raise RuntimeError("what is this?")
 

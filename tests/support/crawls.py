@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.support.site_server import Handler, SiteServer
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"
 
+Routes = dict[str, Callable[[Handler], object]]
 # The setting for a resolver. Scrapy 2.19 renamed it.
 DNS_RESOLVER = next(
     name for name in ("TWISTED_DNS_RESOLVER", "DNS_RESOLVER") if hasattr(default_settings, name)
@@ -36,7 +37,7 @@ SETTINGS = {
 class FixtureServer(SiteServer):
     """A fixture site, with routes that misbehave: functions that are given the request."""
 
-    def __init__(self, site: Path, routes: dict[str, Callable[[Handler], object]] | None = None):
+    def __init__(self, site: Path, routes: Routes | None = None):
         super().__init__(site)
         self.routes = routes or {}
 
@@ -53,8 +54,6 @@ class FixtureServer(SiteServer):
 
 @dataclass
 class Crawl:
-    """A crawl that has ended."""
-
     code: int
     stdout: str
     log: str
@@ -79,7 +78,6 @@ class Crawl:
 
     @property
     def seconds(self) -> float:
-        """How long it took, as the log tells it."""
         found = re.search(r"'elapsed_time_seconds': ([0-9.]+)", self.log)
         assert found
         return float(found[1])
@@ -93,7 +91,6 @@ CRAWL = ("crawl", "template_candidates")
 
 
 def options(settings: dict[str, str] | None) -> list[str]:
-    """The settings of the tests, and others, for the command line."""
     return [f"-s{name}={value}" for name, value in {**SETTINGS, **(settings or {})}.items()]
 
 
@@ -116,16 +113,16 @@ def wait_for_log(process: subprocess.Popen[str], words: str) -> None:
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
     env = {**os.environ, "PYTHONWARNINGS": "default"}
-    done = subprocess.run(
-        [*scrapy_command(env), *arguments, *options(settings)],
-        cwd=PROJECT,
-        env=env,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    command = [*scrapy_command(env), *arguments, *options(settings)]
+    return replace(run_command(*command, env=env), folder=folder)
+
+
+def run_command(
+    *command: object, folder: Path = PROJECT, check: bool = False, **more: Any
+) -> Crawl:
+    """Run any command in a folder; *more* is for ``subprocess.run``."""
+    named = {"capture_output": True, "encoding": "utf-8", "timeout": 120, **more}
+    done = subprocess.run([*map(str, command)], cwd=folder, check=check, **named)
     return Crawl(done.returncode, done.stdout, done.stderr, folder)
 
 
@@ -139,7 +136,6 @@ def crawl_list(
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a feed of JSON lines."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 

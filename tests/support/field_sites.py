@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Routes
 from tests.support.odd_extractors import workers_of
 from tests.support.other_project import NAME, Project
 from tests.support.site_server import Handler
-
-Routes = dict[str, Callable[[Handler], object]]
 
 ADDON = 'ADDONS = {"tplspider.addon.Addon": 500}\n'
 FIELDS = '{"text": "main_text", "evidence": "evidence"}'
@@ -29,7 +27,6 @@ FOOT = "Opened every day but Monday, from nine to five in the afternoon."
 SPIDER = """
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
-
 
 class Plain(CrawlSpider):
     name = "plain"
@@ -46,7 +43,6 @@ class Plain(CrawlSpider):
 
 
 def own_words(site: str, number: int) -> str:
-    """What is on one page alone."""
     return (
         f"The {number * 37 % 101}th wheel of {site} was built by smith number {number}, and kept."
     )
@@ -86,36 +82,27 @@ class FieldProject(Project):
     """A project made by ``scrapy startproject`` whose items get fields."""
 
     def crawl(self, name: str = "plain", *options: str, **settings: object) -> Crawl:
-        """Run a spider until it ends; its items are in out.jl."""
         return self.run("crawl", name, "-Oout.jl", *options, settings=_texts(settings))
 
     def start(self, name: str = "plain", *options: str, **settings: object) -> "RunningCrawl":
-        """Start a spider."""
         arguments = [f"-s{key}={value}" for key, value in _texts(settings).items()]
+        command = [sys.executable, "-m", "scrapy", "crawl", name, "-Oout.jl", *options, *arguments]
+        env = {**os.environ, "PYTHONPATH": self.path}
         with (self.folder / "log.txt").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "scrapy", "crawl", name, "-Oout.jl", *options, *arguments],
-                cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": self.path},
-                stderr=log,
-            )
+            process = subprocess.Popen(command, cwd=self.folder, env=env, stderr=log)
         return RunningCrawl(process, self)
 
     def spider(self, source: str, name: str = "more") -> None:
-        """Add spiders to the project."""
         self.write(f"{NAME}/spiders/{name}.py", source)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The items of the last crawl."""
         lines = (self.folder / "out.jl").read_text("utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
 
 @dataclass
 class RunningCrawl:
-    """A crawl under way."""
-
     process: subprocess.Popen[bytes]
     project: FieldProject
 
@@ -132,11 +119,9 @@ class RunningCrawl:
             time.sleep(0.02)
 
     def workers(self) -> list[int]:
-        """The processes that compare pages."""
         return workers_of(self.process.pid)
 
     def end(self, sent: signal.Signals | None = None) -> Crawl:
-        """Wait until it has ended, by a signal or by itself."""
         if sent is not None:
             self.process.send_signal(sent)
         try:
@@ -165,7 +150,6 @@ def _texts(settings: Mapping[str, object]) -> dict[str, str]:
 
 
 def sites_argument(servers: Iterable[FixtureServer]) -> str:
-    """The argument of the plain spider."""
     return f"-asites={' '.join(server.url + '/' for server in servers)}"
 
 

@@ -18,14 +18,8 @@ Answer = Callable[[Exchange], None]
 LATE = 30  # seconds: long after the client has given up
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
-RETRY_AFTER = (
-    "120",
-    "soon",
-    "nan",
-    "9" * 400,
-    "Sun, 06 Nov 1994 08:49:37 GMT",
-    "Sat, 99 Nov 99999 99:99:99 +9999",
-)
+DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sat, 99 Nov 99999 99:99:99 +9999")
+RETRY_AFTER = ("120", "soon", "nan", "9" * 400, *DATES)
 
 
 def raw(data: bytes) -> Answer:
@@ -33,8 +27,6 @@ def raw(data: bytes) -> Answer:
 
 
 def stall(data: bytes) -> Answer:
-    """Send the beginning of a response, and never the rest."""
-
     def answer(exchange: Exchange) -> None:
         exchange.send(data)
         exchange.wait(LATE)
@@ -78,7 +70,6 @@ def encoded(name: str, body: bytes) -> Answer:
 
 
 def second_time(first: Answer) -> Answer:
-    """A page, but only for those who ask twice."""
     return lambda exchange: (first if exchange.attempt == 1 else page())(exchange)
 
 
@@ -102,36 +93,25 @@ STATUS_LINES = [
     Trap("/status-line.html", "bad-response", raw(b"HTTP/1.1 200 " + b"x" * 99_000)),
     Trap("/continue.html", "page", raw(b"HTTP/1.1 100 Go on\r\n\r\n" * 3 + OK + b"\r\n<p>Went on")),
 ]
+HUGE = OK + b"Content-Length: " + b"9" * 40 + b"\r\n\r\n<p>"
 HEADERS = [
     Trap("/header-long.html", "bad-response", raw(OK + b"X-Long: " + b"x" * 99_000 + b"\r\n\r\n")),
     Trap("/headers-endless.html", "bad-response", stream(OK, b"X-Again: and again\r\n" * 99, 99)),
     Trap("/header-name.html", "bad-response", status("200 OK", "X-\xff: a name of bytes")),
     Trap("/header-bytes.html", "page", status("200 OK", "X-Bytes: \xff\x00\xfe")),
     Trap("/length-negative.html", "bad-response", raw(OK + b"Content-Length: -5\r\n\r\n<p>x")),
-    Trap(
-        "/length-huge.html", "too-large", raw(OK + b"Content-Length: " + b"9" * 40 + b"\r\n\r\n<p>")
-    ),
+    Trap("/length-huge.html", "too-large", raw(HUGE)),
 ]
 BODIES = [
     Trap("/empty.html", "bad-response", lambda exchange: exchange.answer()),
     Trap("/truncated.html", "bad-response", raw(OK + b"Content-Length: 99\r\n\r\n<p>only this")),
     # What comes after the body must not be taken for the answer to the next request.
-    Trap(
-        "/over-long.html", "page", lambda exchange: exchange.answer(b"<p>Full</p>" + OK, length=11)
-    ),
-    Trap(
-        "/chunk-garbage.html",
-        "bad-response",
-        raw(CHUNKED + b"4\r\n<p>x\r\nzz\r\n<p>y\r\n0\r\n\r\n"),
-    ),
+    Trap("/over-long.html", "page", lambda each: each.answer(b"<p>Full</p>" + OK, length=11)),
+    Trap("/chunk-garbage.html", "bad-response", raw(CHUNKED + b"4\r\n<p>x\r\nzz\r\n<p>y\r\n0\r\n")),
     Trap("/chunk-no-end.html", "bad-response", raw(CHUNKED + b"4\r\n<p>x\r\n")),
 ]
 ENCODINGS = [
-    Trap(
-        "/bad-gzip-data.html",
-        "bad-response",
-        encoded("gzip", gzip.compress(b"")[:10] + b"\xff" * 9),
-    ),
+    Trap("/bad-gzip.html", "bad-response", encoded("gzip", gzip.compress(b"")[:10] + b"\xff" * 9)),
     Trap("/bad-deflate.html", "bad-response", encoded("deflate", b"\xffno deflate")),
     Trap("/half-gzip.html", "page", encoded("gzip", gzip.compress(html("Half of it"))[:-12])),
     Trap("/unknown-encoding.html", "bad-response", encoded("lzw", b"\x1f\x9d\x90\x00\x01\x02")),
@@ -148,11 +128,7 @@ STATUSES = [
     ),
     Trap("/status-206.html", "http-206", status("206 Part", "Content-Range: bytes 0-9/99")),
     *(
-        Trap(
-            f"/wait-{code}.html?{i}",
-            f"http-{code}",
-            status(f"{code} Later", f"Retry-After: {wait}"),
-        )
+        Trap(f"/wait-{code}.html?{i}", f"http-{code}", status(f"{code} No", f"Retry-After: {wait}"))
         for code in (429, 503)
         for i, wait in enumerate(RETRY_AFTER)
     ),
@@ -209,17 +185,15 @@ def zstd_bomb() -> bytes:
 
 
 LINKS = "".join(f"<a href={name}>" for name in ascii_letters + digits)
+CHUNK = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+SCRIPT = ("<script>x</script>", 1)
 
 SIZES = [
     Trap("/bomb-gzip.html", "too-large", encoded("gzip", gzip_bomb())),
     Trap("/bomb-br.html", "too-large", encoded("br", brotli_bomb())),
     Trap("/bomb-zstd.html", "too-large", encoded("zstd", zstd_bomb())),
     Trap("/large.html", "too-large", raw(OK + b"Content-Length: 52428800\r\n\r\n<p>")),
-    Trap(
-        "/large-chunked.html",
-        "too-large",
-        stream(CHUNKED, b"10000\r\n" + b"x" * 0x10000 + b"\r\n", 800),
-    ),
+    Trap("/large-chunked.html", "too-large", stream(CHUNKED, CHUNK, 800)),
     # Trees take far more room than the text they are made from; both are under 10 MiB.
     Trap("/links.html", "too-large", repeated(("A million links", 1), (LINKS, 16_130))),
     Trap("/elements.html", "too-large", repeated(("<p>x", 2_600_000))),
@@ -227,9 +201,5 @@ SIZES = [
     Trap("/attribute.html", "page", repeated(("<i title=", 1), ("x", 10_000_000), (">Wide", 1))),
     Trap("/dots.html", "page", repeated(("<a href=", 1), ("../", 500_000), ("x>Up", 1))),
     # Far down in the tree, text that reads like that of a script.
-    Trap(
-        "/hidden.html",
-        "page",
-        repeated(("Hidden", 1), ("<div>x", 2000), ("<i>x</i>", 90_000), ("<script>x</script>", 1)),
-    ),
+    Trap("/hidden.html", "page", repeated(("<div>x", 2000), ("<i>x</i>", 90_000), SCRIPT)),
 ]

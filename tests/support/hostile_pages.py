@@ -32,7 +32,6 @@ def html(text: str, more: str = "") -> bytes:
 
 
 def page(more: str = "", kind: str | None = "text/html") -> Answer:
-    """A page whose text is its own address."""
     return lambda exchange: exchange.answer(html(exchange.path, more), kind=kind)
 
 
@@ -107,7 +106,6 @@ CROWD = 200
 
 
 def fill(address: str, exchange: Exchange) -> str:
-    """Put the ports of the server into an address."""
     ports = {"PORT": exchange.server.port, "OTHER": exchange.server.other_port}
     for name, port in ports.items():
         address = address.replace(name, str(port))

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 MAX_CONNECTIONS = 32
@@ -57,7 +56,6 @@ class Exchange:
         self.send("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
 
     def send_raw(self, data: bytes) -> None:
-        """Send *data* as it stands and hang up."""
         self.send(data)
         self.open = False
 
@@ -71,7 +69,6 @@ class Exchange:
         self.connection.sendall(data)
 
     def wait(self, seconds: float) -> None:
-        """Do nothing, until the client or the server hangs up."""
         self.connection.settimeout(seconds)
         with suppress(TimeoutError):
             self.connection.recv(1)
@@ -79,7 +76,6 @@ class Exchange:
         self.open = False
 
     def reset(self) -> None:
-        """Break the connection off, without the farewell of TCP."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.open = False
 
@@ -119,12 +115,7 @@ class HostileServer:
         self._served.append(self._threads.submit(self._accept))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, value: object, traceback: object) -> None:
         # Shutting a socket down wakes the thread that waits on it.
         self._listener.shutdown(socket.SHUT_RDWR)
         with self._lock:

@@ -76,10 +76,9 @@ class MadeUpInternet:
         if label.startswith("rebind"):
             is_public = self._asked[name] <= int(label.removeprefix("rebind"))
             return [PUBLIC if is_public else "127.0.0.1"]
+        kind: dict[str, Any] = {"type": socket.SOCK_STREAM, "flags": socket.AI_NUMERICHOST}
         try:  # as getaddrinfo(3) reads odd spellings, without looking anything up
-            found = socket.getaddrinfo(
-                name, 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
-            )
+            found = socket.getaddrinfo(name, 0, **kind)
         except socket.gaierror:
             return ANSWERS.get(label, [PUBLIC])
         return [str(row[4][0]) for row in found]

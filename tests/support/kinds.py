@@ -8,13 +8,7 @@ import hypothesis
 import pytest
 
 # By what it uses; a test that starts scrapy by other means is marked by hand.
-KIND_OF_FIXTURE = {
-    "clone": "deploy",
-    "crawl": "crawl",
-    "scrapyd": "deploy",
-    "serve": "crawl",
-    "serve_traps": "crawl",
-}
+KIND_OF_FIXTURE = dict.fromkeys(("crawl", "serve", "serve_traps"), "crawl") | {"scrapyd": "deploy"}
 KINDS = {"browser", "crawl", "deploy", "nightly", "spark"}
 # Files with few tests, each of which takes long: at the end, all workers but one would wait.
 LONG = {"test_deploy", "test_resume", "test_spark"}

@@ -3,19 +3,14 @@
 ``python -m tests.support.large_pages SHAPE`` prints what it took.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 from pathlib import Path
+from random import Random
 from time import process_time
-from typing import TYPE_CHECKING
 
 from benchmarks.extraction import pages, shuffled, table
 from tplspider.template.extract import extract_template
-
-if TYPE_CHECKING:
-    from random import Random
 
 ELEMENTS = 100_000
 MEMORY = 1_000_000_000  # bytes, more than the interpreter and its modules take
@@ -33,7 +28,6 @@ def deep(random: Random, count: int) -> str:
 
 
 def lines(random: Random, count: int) -> str:
-    """Text in one element, with breaks."""
     text = "<br>".join(f"line {random.random()}" for _ in range(count))
     return f"<body><b>A menu</b><div>{text}</div></body>"
 
@@ -51,7 +45,6 @@ SHAPES = {shape.__name__: shape for shape in (table, shuffled, chain, deep, line
 
 
 def main() -> None:
-    """Print the seconds of CPU."""
     key, *others = pages(SHAPES[sys.argv[1]], ELEMENTS)
     status = Path("/proc/self/statm")
     if status.exists():

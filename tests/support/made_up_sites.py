@@ -32,8 +32,6 @@ ROBOTS_TXT = "User-agent: *\nDisallow: /private/\n"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a site gives for a path."""
-
     status: int
     headers: dict[str, str]
     body: bytes
@@ -41,8 +39,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class MadeUpSite:
-    """What there is on the site of a number."""
-
     number: int
     kind: str  # where the menu is: above, below, nowhere
     menu: list[str]  # paths
@@ -57,7 +53,6 @@ class MadeUpSite:
 
 @lru_cache(maxsize=64)  # sites are asked for by turns
 def made_up_site(number: int) -> MadeUpSite:
-    """The site of a number, the same every time."""
     random = Random(number)
     kind = random.choices(["above", "below", "nowhere"], [8, 3, 1])[0]
     sections = random.sample(_SECTIONS, random.randint(5, 8))
@@ -80,7 +75,6 @@ def number_of(host: str) -> int | None:
 
 
 def answer(host: str, path: str) -> Answer:
-    """What the site of a host gives for a path."""
     number = number_of(host)
     if number is None:
         return Answer(404, {}, b"")

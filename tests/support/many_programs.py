@@ -6,7 +6,6 @@ With a reactor, or without one; what a program prints is JSON. It may use all th
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, run_command
 
 # What hangs keeps nothing else of its host waiting, and ends by itself.
 SETTINGS = {
@@ -28,8 +27,6 @@ SETTINGS = {
 
 @dataclass
 class Program:
-    """A program that has ended."""
-
     code: int
     printed: list[Any]
     log: str
@@ -39,18 +36,11 @@ def run_program(body: str, folder: Path, *, reactor: bool, given: object = None)
     """Run the body of a coroutine, which has what is *given*; *folder* is for its files."""
     head = "import asyncio, json, os\nimport tplspider\nfrom tests.support.many_programs import *\n"
     text = f"{head}\nasync def main(given):\n{indent(dedent(body), '    ')}\nrun(main, {reactor})\n"
-    done = subprocess.run(
-        [sys.executable, "-W", "always::ResourceWarning", "-c", text, json.dumps(given)],
-        cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
+    command = (sys.executable, "-W", "always::ResourceWarning", "-c", text, json.dumps(given))
+    env = {**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(folder)}
+    done = run_command(*command, env=env, timeout=60)
     printed = [json.loads(line) for line in done.stdout.splitlines()]
-    return Program(done.returncode, printed, done.stderr)
+    return Program(done.code, printed, done.log)
 
 
 def run(main: Any, reactor: bool) -> None:  # noqa: FBT001 - of programs
@@ -90,7 +80,6 @@ def _command(number: int) -> bytes:
 
 
 def connections() -> int:
-    """The connections of this process over TCP."""
     inodes = {
         row.split()[9]
         for table in ("tcp", "tcp6")

@@ -57,11 +57,9 @@ class ManySites:
         self._process.communicate()  # it ends with its standard input, and so it does if we die
 
     def url(self, host: str, path: str = "/") -> str:
-        """The address of a path, *host* being ``site-17`` and the like."""
         return f"http://{host}.test:{self.port}{path}"
 
     def key_pages(self, count: int, sites: int, seed: int = 0) -> list[dict[str, Any]]:
-        """Rows of a list of key pages on this server."""
         return key_pages(count, sites, self.port, seed)
 
     def write_list(self, file: Path, count: int, sites: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -71,7 +69,6 @@ class ManySites:
         return rows
 
     def asked(self) -> list[Asked]:
-        """What was asked for so far, in order of arrival."""
         assert self._log
         rows = (line.split(" ", 2) for line in self._log.read_text("utf-8").splitlines())
         return [Asked(float(at), host, path) for at, host, path in rows]

@@ -22,14 +22,12 @@ NOT_A_FUNCTION = 3
 
 
 def workers_of(process: int) -> list[int]:
-    """The worker processes of a process."""
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     found = [int(pid) for file in tasks for pid in file.read_text("ascii").split()]
     return [pid for pid in found if is_worker(pid)]
 
 
 def is_worker(process: int) -> bool:
-    """Whether a process is a worker."""
     try:
         return b"tplspider.extraction" in Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:  # it has ended
@@ -37,21 +35,13 @@ def is_worker(process: int) -> bool:
 
 
 def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
-    """Take all the time there is."""
     time.sleep(600)
 
 
 def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """Do what the key page says, then give its text as content, and the process as template."""
-    found = PageTemplate(
-        key_url=key.url,
-        candidates=[page.url for page in pages],
-        template_html=str(os.getpid()),
-        content_html="",
-        content_text=key.html,
-        not_template=[],
-        template_share=0.5,
-    )
+    urls, process = [page.url for page in pages], str(os.getpid())
+    found = PageTemplate(key.url, urls, process, "", key.html, [], 0.5)
     order, _, word = key.html.partition(" ")
     if order == "sleep":
         time.sleep(float(word))
@@ -110,13 +100,11 @@ sleeps = partial(_whatever_the_page_says, "sleep 600")
 
 
 def announces(key: PageSource, pages: Sequence[PageSource]) -> Any:
-    """Says that it is at work, and takes long."""
     logger.warning("At work")
     return sleeps(key, pages)
 
 
 def counts_pages(key: PageSource, pages: Sequence[PageSource]) -> PageTemplate:
-    """Tells how many pages it was given."""
     return PageTemplate(key.url, [], "", "", str(len(pages)), [], 0)
 
 

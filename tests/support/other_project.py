@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.crawls import PROJECT, SETTINGS, Crawl
+from tests.support.crawls import PROJECT, SETTINGS, Crawl, run_command
 from tests.support.scrapyd_server import clone_of_the_project
 
 NAME = "other"
@@ -25,28 +24,19 @@ def make_project(folder: Path) -> Path:
     project.set("DOWNLOAD_DELAY = 0")
     wheel = build(clone_of_the_project(folder / "clone"), folder / "dist", "--wheel")
     install = ("install", "-q", "--no-deps", "--no-index", "--no-compile", "--target")
-    subprocess.run(
-        [sys.executable, "-m", "pip", *install, folder / "site", wheel],
-        check=True,
-        capture_output=True,
-    )
+    run_command(sys.executable, "-m", "pip", *install, folder / "site", wheel, check=True)
     return folder
 
 
 def build(project: Path, folder: Path, *arguments: str) -> Path:
     """The wheel that ``python -m build`` makes, by the build requirements that are here."""
-    subprocess.run(
-        [sys.executable, "-m", "build", "-q", "--no-isolation", *arguments, "-o", folder],
-        cwd=project,
-        check=True,
-        capture_output=True,
-    )
+    command = (sys.executable, "-m", "build", "-q", "--no-isolation", *arguments, "-o", folder)
+    run_command(*command, folder=project, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
 def readme_lines() -> str:
-    """What the README tells to put into the settings of another project."""
     readme = (PROJECT / "README.md").read_text("utf-8")
     blocks: list[str] = re.findall(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     (lines,) = (block for block in blocks if "SPIDER_MODULES" in block)
@@ -76,28 +66,16 @@ class Project:
     def run(
         self, *arguments: str, settings: Mapping[str, str] = SETTINGS, **variables: str
     ) -> Crawl:
-        """Run ``scrapy`` there, as a person would."""
         options = (f"-s{name}={value}" for name, value in settings.items())
         return self.python("-m", "scrapy", *arguments, *options, **variables)
 
     def python(self, *arguments: str, **variables: str) -> Crawl:
-        """Run Python there."""
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        return Crawl(done.returncode, done.stdout, done.stderr, self.folder)
+        env = {**os.environ, "PYTHONPATH": self.path, "COLUMNS": "100", **variables}
+        return run_command(sys.executable, *arguments, folder=self.folder, env=env)
 
     def write(self, path: str, text: str) -> None:
         (self.folder / path).write_text(text, "utf-8")
 
     def set(self, lines: str) -> None:
-        """Add lines to its settings."""
         with (self.folder / NAME / "settings.py").open("a", encoding="utf-8") as file:
             file.write(f"\n{lines}\n")

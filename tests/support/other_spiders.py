@@ -54,8 +54,6 @@ class Other(Spider):
 
 
 class Failing(Spider):
-    """Cannot be started."""
-
     name = "failing"
 
     def __init__(self) -> None:

@@ -73,5 +73,4 @@ DOCUMENTS = st.one_of(
 
 
 def select(html: str, xpath: str) -> list[Element]:
-    """The elements of a page that an XPath names."""
     return cast("list[Element]", parse_html(html).xpath(xpath))

@@ -34,7 +34,6 @@ def shown(default: object) -> str:
 
 
 def outcomes() -> str:
-    """A row for each reason why a key page cannot be used."""
     names = sorted({*REASONS, *STATUSES} - {*OF_LINKS})
     rows = "".join(f"| `{x}` | {reason_words(x)} | {key_page_advice(x)} |\n" for x in names)
     # The text above says it.
@@ -49,7 +48,6 @@ TABLES = {
 
 
 def with_tables() -> str:
-    """The page, with the tables as they should be."""
     text = PAGE.read_text("utf-8")
     for header, rows in TABLES.items():
         before, line, after = re.split(rf"({re.escape(header)}\n\|[-|]+\n)(?:\|.*\n)*", text)

@@ -8,12 +8,10 @@ from tests.support.crawls import PROJECT
 
 
 def listed(file: str) -> set[Requirement]:
-    """What pip reads in a file of requirements."""
     return {Requirement(line) for line in (PROJECT / file).read_text("utf-8").splitlines()}
 
 
 def extras() -> dict[str, set[Requirement]]:
-    """The extras of pyproject.toml."""
     tables = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
     found = tables["project"]["optional-dependencies"]
     return {name: {Requirement(line) for line in lines} for name, lines in found.items()}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.crawls import PROJECT
+from tests.support.crawls import PROJECT, run_command
 
 KEY = "/docs/guide/four.html"
 GUIDE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
@@ -29,8 +29,6 @@ FAST = ["DOWNLOAD_DELAY=0", "TPLSPIDER_ALLOW_PRIVATE=True"]
 
 @dataclass
 class Scrapyd:
-    """A running server."""
-
     url: str
     folder: Path
 
@@ -47,17 +45,13 @@ class Scrapyd:
         return json.loads(body) if ".json?" in path or path.endswith(".json") else body.decode()
 
     def wait(self, job: str, state: str = "finished") -> None:
-        """Wait until a job is in a state."""
         for _ in range(600):
             if self.call(f"status.json?job={job}")["currstate"] == state:
                 return
             time.sleep(0.1)
-        raise AssertionError(
-            f"{job} is not {state}: {self.call('listjobs.json?project=tplspider')}"
-        )
+        raise AssertionError(self.call("listjobs.json?project=tplspider"))
 
     def wait_until_up(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Wait until the server answers."""
         for _ in range(300):
             try:
                 self.call("daemonstatus.json")
@@ -110,16 +104,9 @@ def running_scrapyd(
     port = free_port()
     (folder / "scrapyd.conf").write_text(configuration(http_port=str(port), **options))
     with (folder / "scrapyd.log").open("wb") as log:
-        process = subprocess.Popen(
-            [SCRIPTS / "scrapyd"],
-            cwd=folder,
-            env=environment(
-                folder,
-                **{"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})},
-            ),
-            stdout=log,
-            stderr=log,
-        )
+        told = {"TPLSPIDER_FEEDS_DIR": str(folder / "items" / "feeds"), **(variables or {})}
+        named: dict[str, Any] = {"env": environment(folder, **told), "stdout": log, "stderr": log}
+        process = subprocess.Popen([SCRIPTS / "scrapyd"], cwd=folder, **named)
     server = Scrapyd(f"http://127.0.0.1:{port}/", folder)
     try:
         server.wait_until_up(process, folder / "scrapyd.log")
@@ -142,22 +129,14 @@ def clone_of_the_project(folder: Path) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    return run_command("git", *arguments, folder=folder, check=True).stdout
 
 
 def deploy(clone: Path, server: Scrapyd) -> None:
-    """Deploy the project to a server, with the commands of the guide."""
     account = {"SCRAPYD_USERNAME": "alice", "SCRAPYD_PASSWORD": "change-me"}
-    subprocess.run(
-        [SCRIPTS / "scrapyd-deploy", "production", "-v", "r1"],
-        cwd=clone,
-        env=environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account),
-        check=True,
-        timeout=120,
-    )
+    env = environment(server.folder, SCRAPYD_URL=server.url.rstrip("/"), **account)
+    command = (SCRIPTS / "scrapyd-deploy", "production", "-v", "r1")
+    run_command(*command, folder=clone, env=env, check=True)
 
 
 def schedule(server: Scrapyd, job: str, **fields: object) -> None:

@@ -1,7 +1,6 @@
 """Crawls of a spider that asks for given addresses, as if they were links of searches."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response
 
-from tests.support.crawls import DNS_RESOLVER, PROJECT
+from tests.support.crawls import DNS_RESOLVER, run_command
 from tests.support.internet import MadeUpInternet
 from tplspider.failures import reason_of
 from tplspider.private_addresses import CheckedResolver
@@ -103,13 +102,10 @@ def stub_crawl(
     keys = keys or {str(links[0]): None}
     pairs = [(next(iter(keys)), link) if isinstance(link, str) else link for link in links]
     order = json.dumps([keys, pairs, {**SETTINGS, **settings}])
-    command = [sys.executable, "-m", __name__, order]
-    done = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_command(sys.executable, "-m", __name__, order)
+    assert done.code == 0, done.log
     rows, seconds = json.loads(done.stdout)
-    return StubCrawl(rows, done.stderr, seconds)
+    return StubCrawl(rows, done.log, seconds)
 
 
 def main() -> None:

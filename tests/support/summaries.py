@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.support.crawls import run_scrapy
+from tests.support.crawls import CRAWL, run_scrapy
 from tests.support.site_server import Handler, SiteServer
 from tplspider.demo import KEY_PAGE
 
@@ -14,7 +14,6 @@ SITE = "http://example.org"
 
 
 def row(rank: int, links_to: list[int], **more: Any) -> dict[str, Any]:
-    """An explored page."""
     url = f"{SITE}/pages/{rank}.html"
     return {
         "rank": rank, "link": url, "url": url, "outcome": "page", "reason": "", "missing": [],
@@ -50,7 +49,6 @@ def random_summary(pages: int, size: int, density: float = 0.3, **more: Any) -> 
 
 
 def unusable(**more: Any) -> dict[str, Any]:
-    """The summary of a key page that gave nothing."""
     end: Mapping[str, Any] = {
         "complete": False, "reason": "key_page_unusable", "key_outcome": "http-404", "loads": 1,
         "requested_size": 3,
@@ -59,7 +57,6 @@ def unusable(**more: Any) -> dict[str, Any]:
 
 
 def template(**more: Any) -> dict[str, Any]:
-    """The template of the same search."""
     return {
         "key_url": f"{SITE}/", "candidates": [f"{SITE}/pages/1.html"], "template_html": "",
         "content_html": "", "content_text": "", "not_template": ["/html/body/p[2]"],
@@ -72,13 +69,11 @@ Search = tuple[dict[str, Any], dict[str, Any]]  # a summary and its template
 
 
 def demo_search(folder: Path) -> Search:
-    """What a crawl of the bundled website tells."""
     with SiteServer() as server:
         return search(server.url + KEY_PAGE, folder)
 
 
 def search(url: str, folder: Path) -> Search:
-    """What a crawl tells of a key page; its own report is report.html."""
     pairs = {
         "url": url,
         "summary": folder / "summary.json",
@@ -86,7 +81,7 @@ def search(url: str, folder: Path) -> Search:
         "report": folder / "report.html",
     }
     options = [f"-a{name}={value}" for name, value in pairs.items()]
-    done = run_scrapy("crawl", "template_candidates", *options, folder=folder)
+    done = run_scrapy(*CRAWL, *options, folder=folder)
     assert done.code == 0, done.log
     (found,) = json.loads((folder / "texts.json").read_bytes())
     return done.summary, found

@@ -1,19 +1,13 @@
 """Pages for the tests of the template extractor: random small trees, and a site with a frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
+from tplspider.items import PageTemplate
 from tplspider.template.extract import PageSource, extract_template
 from tplspider.template.flat_page import FlatPage, Vocabulary, flatten
 from tplspider.web.html import parse_html
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tplspider.items import PageTemplate
 
 SITE = "http://example.org/docs/"
 KEY_URL = f"{SITE}key.html"
@@ -68,7 +62,6 @@ def page_pairs(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def flat_pair(key: str, other: str) -> tuple[FlatPage, FlatPage]:
-    """Two pages in one vocabulary."""
     vocabulary = Vocabulary()
     return (
         flatten(parse_html(key), KEY_URL, vocabulary),
@@ -85,7 +78,6 @@ FOOTER = '<div id="footer"><p>Made by <a href="/people.html">some people</a></p>
 
 
 def framed(content: str, *, menu: str = MENU, footer: str = FOOTER) -> str:
-    """A page of the site with this content."""
     return (
         f'<html><head><title>Site</title></head><body><div class="top"><b>The site</b></div>\n'
         f'{menu}\n<div class="content">{content}</div>\n{footer}</body></html>'
@@ -93,7 +85,6 @@ def framed(content: str, *, menu: str = MENU, footer: str = FOOTER) -> str:
 
 
 def article(words: str) -> str:
-    """A page of the site with some text."""
     return framed(f"<h1>About {words}</h1><p>There is much to say about {words}.</p>")
 
 
@@ -101,7 +92,6 @@ ARTICLES = [article(words) for words in ("cranes", "herons", "storks")]
 
 
 def extract(key: str, *others: str, url: str = KEY_URL, urls: Sequence[str] = ()) -> PageTemplate:
-    """The template of a key page that has one."""
     urls = urls or [f"{SITE}other{i}.html" for i in range(1, len(others) + 1)]
     sources = [PageSource(*source) for source in zip(urls, others, strict=True)]
     template = extract_template(PageSource(url, key), sources)

@@ -7,11 +7,10 @@ from typing import Any
 
 from lxml import etree
 
+from tests.support.crawls import Routes
 from tests.support.site_server import Handler
 from tplspider.sources.saved_folder import SavedFile, SavedFolder
 from tplspider.web.page import WebPage
-
-Routes = dict[str, Callable[[Handler], object]]
 
 CONTENT = {
     "": "Only the key page tells this. It does so at some length, as pages do.",
@@ -58,20 +57,17 @@ NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split
 
 
 def own_text(number: int) -> str:
-    """What page *number* has of its own."""
     word = NUMBERS[number % len(NUMBERS)]
     return f"Page {number} is about {word}, its {word} friends, and number {number * 7919}."
 
 
 def save(path: Path, number: int = 1, **kwargs: str) -> Path:
-    """Save page *number* of a site."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(page(own_text(number), **kwargs))
     return path
 
 
 def save_site(folder: Path, count: int = 6) -> Path:
-    """Save the pages of a site."""
     for number in range(count):
         save(folder / f"page-{number}.html", number)
     return folder
@@ -83,6 +79,5 @@ def saved_files(folder: Path, base_url: str = "") -> dict[str, SavedFile]:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """The text of each page of a folder."""
     pages = {path: each.read() for path, each in saved_files(folder).items()}
     return {path: page.text for path, page in pages.items() if isinstance(page, WebPage)}

@@ -57,11 +57,7 @@ class UiServer:
     """A server that keeps its state in a folder; the same folder again is the next start."""
 
     def __init__(
-        self,
-        folder: Path,
-        *options: str,
-        settings: dict[str, str] | None = None,
-        limit: int | None = None,
+        self, folder: Path, *options: str, settings: dict[str, str] | None = None, limit: int = 0
     ) -> None:
         self.folder = folder
         given = {**SETTINGS, **(settings or {})}
@@ -71,15 +67,11 @@ class UiServer:
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
         # With few files that it may open, as on other systems.
         shell = ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(limit)) if limit else ()
-        self.process = subprocess.Popen(
-            [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port, *options]
-            + [f"-s{name}={value}" for name, value in given.items()],
-            cwd=PROJECT,
-            env={**os.environ, "PYTHONWARNINGS": "default"},
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-        )
+        command = [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port]
+        command += [*options, *(f"-s{name}={value}" for name, value in given.items())]
+        files: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": self._log, "text": True}
+        env = {**os.environ, "PYTHONWARNINGS": "default"}
+        self.process = subprocess.Popen(command, cwd=PROJECT, env=env, **files)
         assert self.process.stdout
         line = self.process.stdout.readline()
         found = re.search(r"(http://([^/]+):(\d+))/enter\?code=\S+", line)

@@ -39,6 +39,9 @@ class Command(OurCommand, BaseRunSpiderCommand):
         parser.add_argument("--json", action="store_true", help="print lines of JSON")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
+        parser.add_argument(
+            "--explain", action="store_true", help="print why each line is kept or left out"
+        )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
@@ -52,6 +55,9 @@ class Command(OurCommand, BaseRunSpiderCommand):
             options.setdefault("item_classes", [f"tplspider.items.{item}"])
         self.settings.set("FEEDS", feeds, priority="cmdline")
         self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
+        if opts.explain:
+            extractor = "tplspider.template.extract.explain_template"
+            self.settings.set("TPLSPIDER_EXTRACTOR", extractor, priority="cmdline")
         if opts.markdown:
             self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
 
@@ -78,6 +84,8 @@ class Command(OurCommand, BaseRunSpiderCommand):
 
         self.crawl(TemplateCandidatesSpider, arguments, take)
         self.exitcode = self.exitcode or (LOST if missing else 0)
+        if missing and not is_one:
+            print(f"Not every page gave a text: {', '.join(sorted(missing))}", file=sys.stderr)
         for text in texts:  # the line of progress is gone by now
             self.print(CONTROLS.sub("", text))
 
@@ -137,5 +145,7 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
         raise ValueError(f"give the addresses of pages, or a list of them with -i FILE{both}")
     if opts.html and opts.markdown:
         raise ValueError("give --html or --markdown, not both")
+    if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):
+        raise ValueError("--explain is for the text of one page, without --pool")
     if opts.pool is not None and not (opts.pool and Path(opts.pool).is_dir()):
         raise ValueError(f"--pool {opts.pool!r}: there is no such folder")

@@ -45,9 +45,8 @@ class Command(OurCommand):
             from tplspider.plugins.ui.server import give_extension, prepare, run_ui
             from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
-            raise ValueError(
-                f"{error.name} is not installed: pip install 'tplspider[ui]'"
-            ) from None
+            missing = f"{error.name} is not installed: in a clone, pip install -e '.[ui]'"
+            raise ValueError(missing) from None
         try:
             if opts.extension is not None:
                 self.print(give_extension(opts))

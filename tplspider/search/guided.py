@@ -9,196 +9,19 @@ not have cannot. sortLinks breaks the ties. Scores are as they are when a link i
 from __future__ import annotations
 
 import re
-import sys
-from array import array
-from collections import Counter
-from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress, islice, repeat
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tplspider.search.sort_links import sorted_groups
-from tplspider.web.html import (
-    LAYOUT,
-    Element,
-    Link,
-    Targets,
-    is_stray,
-    kept_nodes,
-    main_body,
-)
+from tplspider.web.html import UNCOUNTED, Element, Link, Targets, is_stray, main_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tplspider.search.cliques import SubdigraphSearch, Visit
     from tplspider.web.page import Page
-
-
-# The blocks of links on a page: round each anchor, the largest element that is mostly links.
-#
-# A key page may have a hundred thousand links, so there are lists of one thing each here, each made
-# in one go. Elements are those of a flat page, with the same numbers and the same text.
-
-DENSE = 0.6  # the share of the text in links that makes a block one of links
-
-
-@dataclass(slots=True)
-class Body:
-    """The elements of a page's body in document order; script, style and noscript left out."""
-
-    elements: list[Element]
-    tags: list[str]
-    parents: list[int]  # that of the first is -1
-    anchors: list[int]  # each ``a`` and ``area`` with an ``href``
-    lengths: list[int]  # of the text directly in an element
-
-    def close(self) -> None:
-        """Release the elements: lxml is much quicker at it from the last to the first."""
-        while self.elements:
-            self.elements.pop()
-
-
-def read_body(root: Element) -> Body:
-    """The body of the page with this tree."""
-    nodes = list(main_body(root).iter())
-    tags = [node.tag for node in nodes]
-    at: dict[Element | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
-    parents = [-1, *map(at.__getitem__, [node.getparent() for node in nodes[1:]])]
-    anchors = [number for number, tag in enumerate(tags) if tag in ("a", "area")]
-    # Without anything between the body and its links there is no block to find.
-    between = any(parents[anchor] > 0 for anchor in anchors)
-    lengths = _lengths(nodes, parents) if between else [0] * len(nodes)
-    kept = kept_nodes(tags, parents)
-    if not all(kept):
-        nodes, tags = list(compress(nodes, kept)), list(compress(tags, kept))
-        lengths = list(compress(lengths, kept))
-        after = list(accumulate(kept))  # the number of a kept node, plus one
-        parents = [-1, *[after[parent] - 1 for parent in list(compress(parents, kept))[1:]]]
-        anchors = [number for number, tag in enumerate(tags) if tag in ("a", "area")]
-    anchors = [anchor for anchor in anchors if nodes[anchor].get("href") is not None]
-    return Body(nodes, tags, parents, anchors, lengths)
-
-
-def _lengths(nodes: list[Element], parents: list[int]) -> list[int]:
-    """The length of the text directly in each element, white space folded."""
-    lengths = [len(" ".join(text.split())) if (text := node.text) else 0 for node in nodes]
-    tails = [node.tail for node in nodes]
-    for parent, tail in zip(parents[1:], tails[1:], strict=True):
-        if tail and not tail.isspace():
-            lengths[parent] += len(" ".join(tail.split())) + (lengths[parent] > 0)
-    return lengths
-
-
-def blocks_of_anchors(body: Body, kinds: Mapping[int, int]) -> tuple[list[int], list[int]]:
-    """Of each anchor, its block, and the kinds of the elements that it is in, itself among them.
-
-    *kinds* are bits, for those elements that are of any kind. An anchor that is in no block is one.
-    """
-    parents, anchors = body.parents, body.anchors
-    inner = sorted({*parents[1:]})  # the elements with others in them
-    dense = _dense(body, inner)
-    blocks = list(range(len(parents)))
-    inside = bytearray(len(parents) + 1)  # the last is that of what the first is in
-    for element in inner:
-        parent = parents[element]
-        if dense[parent]:
-            blocks[element] = blocks[parent]
-        inside[element] = inside[parent]
-        if element in kinds:
-            inside[element] |= kinds[element]
-    around = [parents[anchor] for anchor in anchors]
-    of_anchors = [
-        blocks[parent] if dense[parent] else anchor
-        for anchor, parent in zip(anchors, around, strict=True)
-    ]
-    places = [inside[parent] for parent in around]
-    if not kinds.keys().isdisjoint(anchors):
-        pairs = zip(places, anchors, strict=True)
-        places = [place | kinds.get(anchor, 0) for place, anchor in pairs]
-    return of_anchors, places
-
-
-def _dense(body: Body, inner: list[int]) -> bytearray:
-    """Of each element with others in it, whether its text is mostly in links; not of the first."""
-    parents, tags = body.parents, body.tags
-    dense = bytearray(len(parents) + 1)
-    if len(inner) < 2:
-        return dense
-    ends = _ends(parents)
-    lengths = body.lengths.copy()
-    before = [0, *accumulate(lengths)]
-    for element in [0, *[number for number in inner[1:] if tags[number] in LAYOUT]]:
-        end = ends[element]
-        whole = before[end] - before[element]
-        if is_stray(element, tags[element], end - element, lengths[element], whole):
-            lengths[element] = 0
-    before = [0, *accumulate(lengths)]
-    before_in_links = [0, *accumulate(_in_links(body, ends, lengths))]
-    for start in inner[1:]:
-        end = ends[start]
-        in_links = before_in_links[end] - before_in_links[start]
-        dense[start] = in_links >= DENSE * (before[end] - before[start])
-    return dense
-
-
-def _in_links(body: Body, ends: list[int], lengths: list[int]) -> list[int]:
-    """The lengths of the texts in links, 0 of all others."""
-    linked = [0] * len(lengths)
-    for anchor in body.anchors:
-        if body.tags[anchor] == "a":
-            if ends[anchor] == anchor + 1:
-                linked[anchor] = lengths[anchor]
-            else:
-                linked[anchor : ends[anchor]] = lengths[anchor : ends[anchor]]
-    return linked
-
-
-def _ends(parents: list[int]) -> list[int]:
-    """Of each element, the number after the last that is in it."""
-    ends = list(range(1, len(parents) + 1))
-    for element in range(len(parents) - 1, 0, -1):
-        parent = parents[element]
-        if ends[element] > ends[parent]:  # noqa: PLR1730 - a call would take longer
-            ends[parent] = ends[element]
-    return ends
-
-
-# Which link each anchor of the key page stands for: the one whose element has the same target.
-
-
-@dataclass(slots=True)
-class LinkPlaces:
-    """The links that anchors stand for, and the anchors that are their elements, by position."""
-
-    elements: list[int]  # of each link, its anchor; -1: not in the body
-    links: list[int]  # of each anchor, its link; -1 if it has none
-    own: list[int]  # anchors that lead to the key page itself
-
-
-def find_places(
-    links: Sequence[Link], anchors: list[Element], targets: Targets, in_order: Sequence[int]
-) -> LinkPlaces:
-    """Find the link of each anchor. Of links with the same target, it is the last one *in_order*.
-
-    *in_order* are the positions of the links.
-    """
-    at = dict(zip(anchors, range(len(anchors)), strict=True))
-    elements = [at.get(link.element, -1) for link in links]
-    addresses = [(a.get("href") or "").strip().partition("#")[0] for a in anchors]
-    led = {address: targets.of(address) for address in {*addresses}}
-    by_target = {
-        led[addresses[elements[position]]][1]: position
-        for position in in_order
-        if elements[position] >= 0
-    }
-    link_of = {address: by_target.get(target, -1) for address, (_, target) in led.items()}
-    found = [link_of[address] for address in addresses]
-    own = [
-        anchor
-        for anchor, link in enumerate(found)
-        if link < 0 and led[addresses[anchor]][0].startswith("self?")
-    ]
-    return LinkPlaces(elements, found, own)
 
 
 # What the key page alone tells about each of its links: how much it looks like a menu's entry.
@@ -207,6 +30,7 @@ def find_places(
 # menu holds the key page's own entry, that a link stands on the page more than once, and what
 # classes and tags say of the place. Links to the page before and the page after are not a menu.
 
+DENSE = 0.6  # the share of the text in links that makes a block one of links
 _MENU_TAGS = frozenset({"nav", "header"})
 _TEXT_TAGS = frozenset({"article", "footer", "main", "p"})
 _MENU_NAMES = re.compile(r"nav|menu|sidebar|toc|toolbar|header|breadcrumb|tab", re.IGNORECASE)
@@ -214,16 +38,7 @@ _TEXT_NAMES = re.compile(
     r"content|article|post-body|entry|comment|related|tag|foot|pagination|pager|prev|next",
     re.IGNORECASE,
 )
-SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
-
-_MENU, _TEXT, _SEQUENCE = 1, 2, 4  # kinds of elements, as bits
-_NAMES = {  # attributes, and what they tell of
-    "class": _MENU | _TEXT | _SEQUENCE,
-    "id": _MENU | _TEXT | _SEQUENCE,
-    "role": _MENU | _TEXT,
-    "rel": _SEQUENCE,
-}
-_KINDS_OF_TAGS = {**dict.fromkeys(_MENU_TAGS, _MENU), **dict.fromkeys(_TEXT_TAGS, _TEXT)}
+_SEQUENCE_NAMES = re.compile(r"prev|next|pager|pagination|older|newer", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,68 +53,52 @@ class MenuSigns:
     sequence: bool = False  # the page before or after
 
 
-def menu_signs(
-    links: Sequence[Link], key_url: str, body: Body | None = None, in_order: Sequence[int] = ()
-) -> list[MenuSigns]:
-    """The signs of each link of the key page. Links with the same signs may share an object.
-
-    *body* is that of the key page, where it was read already; *in_order* are the positions of the
-    links by their ranks, where they are given in another order.
-    """
+def menu_signs(links: Sequence[Link], key_url: str) -> list[MenuSigns]:
+    """The signs of each link of the key page."""
     if not links:
         return []
-    body = body or read_body(links[0].element)
-    named = _named(body)
-    blocks, kinds = blocks_of_anchors(body, _kinds(body, named))
-    anchors = [body.elements[anchor] for anchor in body.anchors]
+    body = Body(links[0].element)
+    blocks = body.blocks()
     targets = Targets(links[0].element, key_url)
-    places = find_places(links, anchors, targets, in_order or range(len(links)))
-    signs = _best_places(places, blocks, kinds)
-    outside = [links[i] for i, anchor in enumerate(places.elements) if anchor < 0]
-    marked = _marked(body, named, outside)
-    if marked:
-        for i, link in enumerate(links):
-            if _in_sequence(link, marked):
-                signs[i] = replace(signs[i], sequence=True)
-    return signs
+    addresses = [_address(body.elements[anchor]) for anchor in body.anchors]
+    leads = {address: targets.of(address) for address in {*addresses}}
+    # Of links with the same target, the last one counts.
+    by_target = {
+        leads[_address(link.element)][1]: position
+        for position, link in enumerate(links)
+        if link.element in body.numbers
+    }
+    places: dict[int, list[int]] = {}  # the anchors of each link
+    entries: dict[int, set[int]] = {}  # the links of each block
+    own_entry: set[int] = set()
+    for anchor, address in zip(body.anchors, addresses, strict=True):
+        link, target = leads[address]
+        if (position := by_target.get(target)) is not None:
+            places.setdefault(position, []).append(anchor)
+            entries.setdefault(blocks[anchor], set()).add(position)
+        elif link.startswith("self?"):
+            own_entry.add(blocks[anchor])
+
+    def signs(position: int, link: Link) -> MenuSigns:
+        anchors = places.get(position, [])
+        found = [
+            MenuSigns(
+                len(entries[blocks[anchor]]),
+                blocks[anchor] in own_entry,
+                len(anchors),
+                body.in_menu[anchor],
+                body.in_text[anchor],
+            )
+            for anchor in anchors
+        ]
+        best = max(found, key=_likely) if found else MenuSigns()
+        return replace(best, sequence=True) if in_sequence(link) else best
+
+    return [signs(position, link) for position, link in enumerate(links)]
 
 
-class _SharedSigns(dict[tuple[int, bool, int, int], MenuSigns]):
-    """One object for each combination of entries, own entry, kinds of the place, and places."""
-
-    def __missing__(self, key: tuple[int, bool, int, int]) -> MenuSigns:
-        entries, own_entry, kinds, places = key
-        menu, text = bool(kinds & _MENU), bool(kinds & _TEXT)
-        signs = self[key] = MenuSigns(entries, own_entry, places, menu, text)
-        return signs
-
-
-def _best_places(places: LinkPlaces, blocks: list[int], kinds: list[int]) -> list[MenuSigns]:
-    """Of each link, the signs of the place that looks most like a menu's."""
-    entries = Counter(
-        block for block, link in {*zip(blocks, places.links, strict=True)} if link >= 0
-    )
-    own_blocks = {blocks[anchor] for anchor in places.own}
-    shared = _SharedSigns()
-    keys = zip(
-        [entries[block] for block in blocks],
-        [block in own_blocks for block in blocks],
-        kinds,
-        repeat(1),
-    )
-    found = [shared[key] for key in keys]
-    best = [MenuSigns()] * len(places.elements)  # of a link that has no place
-    again: dict[int, list[MenuSigns]] = {}  # of links with several places
-    placed = bytearray(len(best))
-    for link, signs in zip(places.links, found, strict=True):
-        if link >= 0:
-            if placed[link]:
-                again.setdefault(link, [best[link]]).append(signs)
-            else:
-                placed[link], best[link] = 1, signs
-    for link, of_places in again.items():
-        best[link] = replace(max(of_places, key=_likely), places=len(of_places))
-    return best
+def _address(anchor: Element) -> str:
+    return (anchor.get("href") or "").strip().partition("#")[0]
 
 
 def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
@@ -312,138 +111,123 @@ def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
     )
 
 
-def _named(body: Body) -> dict[int, int]:
-    """The kinds of the elements of the body whose class, id, role or rel tells what they are."""
-    attributes = [len(element.attrib) for element in body.elements]
-    for anchor in body.anchors:
-        attributes[anchor] -= 1  # the href
-    numbers = [number for number, count in enumerate(attributes) if count]
-    found: dict[int, int] = {}
-    for attribute, told in _NAMES.items():
-        values = [body.elements[number].get(attribute) for number in numbers]
-        kinds = {value: _kinds_by_name(value) & told for value in {*values} if value}
-        if any(kinds.values()):
-            for number, value in zip(numbers, values, strict=True):
-                if value and kinds[value]:
-                    found[number] = found.get(number, 0) | kinds[value]
-        if attribute == "class":  # mostly the only one
-            pairs = zip(numbers, values, strict=True)
-            numbers = [number for number, value in pairs if not value or attributes[number] > 1]
-    return found
-
-
-def _kinds_by_name(name: str) -> int:
-    return (
-        (_MENU if _MENU_NAMES.search(name) else 0)
-        | (_TEXT if _TEXT_NAMES.search(name) else 0)
-        | (_SEQUENCE if SEQUENCE_NAMES.search(name) else 0)
+def in_sequence(link: Link) -> bool:
+    """Whether a link, or one of the two elements round it, is marked as that of a neighbour."""
+    around: list[Element] = [link.element, *islice(link.element.iterancestors(), 2)]
+    return any(
+        name in ("class", "id", "rel") and _SEQUENCE_NAMES.search(str(value))
+        for element in around
+        for name, value in element.items()
     )
 
 
-def _kinds(body: Body, named: dict[int, int]) -> dict[int, int]:
-    """The kinds of the elements of the body that have any, by their tags and by their names."""
-    tags = enumerate(body.tags)
-    kinds = {number: _KINDS_OF_TAGS[tag] for number, tag in tags if tag in _KINDS_OF_TAGS}
-    for number, of_name in named.items():
-        kinds[number] = kinds.get(number, 0) | of_name
-    return kinds
+class Body:
+    """The elements of a page's body, with the same numbers and texts as those of a flat page."""
 
+    def __init__(self, root: Element) -> None:
+        self.elements: list[Element] = []
+        self.numbers: dict[Element | None, int] = {}
+        self.parents: list[int] = []  # that of the first is -1
+        self.lengths: list[int] = []  # of the text directly in each
+        self.in_menu: list[bool] = []  # whether it is in a nav, in a sidebar ...
+        self.in_text: list[bool] = []  # whether it is in an article, in a footer ...
+        for element in main_body(root).iter():
+            parent = self.numbers.get(element.getparent(), -1)
+            if parent >= 0:
+                self._add_text(parent, element.tail)
+            # What is in an element that does not count has no parent here.
+            is_inside = parent >= 0 or not self.elements
+            if is_inside and isinstance(element.tag, str) and element.tag not in UNCOUNTED:
+                self._add(element, parent)
+        self.anchors = [
+            number
+            for number, element in enumerate(self.elements)
+            if element.tag in ("a", "area") and element.get("href") is not None
+        ]
 
-def _marked(body: Body, named: dict[int, int], outside: list[Link]) -> set[Element | None]:
-    """The elements that are marked as those of the page before or after."""
-    marked: set[Element | None] = {
-        body.elements[number] for number, kinds in named.items() if kinds & _SEQUENCE
-    }
-    others = {*body.elements[0].iterancestors()}
-    for link in outside:
-        others |= {link.element, *islice(link.element.iterancestors(), 2)}
-    for element in others:
-        names = (element.get(attribute) or "" for attribute in ("class", "id", "rel"))
-        if any(map(SEQUENCE_NAMES.search, names)):
-            marked.add(element)
-    return marked
+    def _add(self, element: Element, parent: int) -> None:
+        in_menu = element.tag in _MENU_TAGS or (parent >= 0 and self.in_menu[parent])
+        in_text = element.tag in _TEXT_TAGS or (parent >= 0 and self.in_text[parent])
+        for name, value in element.items():
+            if name in ("class", "id", "role"):
+                in_menu = in_menu or bool(_MENU_NAMES.search(str(value)))
+                in_text = in_text or bool(_TEXT_NAMES.search(str(value)))
+        self.numbers[element] = len(self.elements)
+        self.elements.append(element)
+        self.parents.append(parent)
+        self.lengths.append(0)
+        self.in_menu.append(in_menu)
+        self.in_text.append(in_text)
+        self._add_text(self.numbers[element], element.text)
 
+    def _add_text(self, number: int, text: str | None) -> None:
+        if text and (folded := " ".join(text.split())):
+            self.lengths[number] += len(folded) + (self.lengths[number] > 0)
 
-def _in_sequence(link: Link, marked: Container[Element | None]) -> bool:
-    """Whether a link, or one of the two elements above it, is marked as that of a neighbour."""
-    parent = link.element.getparent()
-    return (
-        link.element in marked
-        or parent in marked
-        or (parent is not None and parent.getparent() in marked)
-    )
+    def blocks(self) -> list[int]:
+        """Of each element, the largest one round it that is mostly links, itself if none is."""
+        sizes, lengths = self._sums([1] * len(self.parents)), self.lengths.copy()
+        for number, whole in enumerate(self._sums(lengths)):
+            tag = self.elements[number].tag
+            if is_stray(number, tag, sizes[number], self.lengths[number], whole):
+                lengths[number] = 0
+        in_link = [False] * len(lengths)
+        for number in self.anchors:
+            if self.elements[number].tag == "a":
+                in_link[number : number + sizes[number]] = [True] * sizes[number]
+        whole_lengths = self._sums(lengths)
+        linked = self._sums([n if yes else 0 for n, yes in zip(lengths, in_link, strict=True)])
+        blocks = list(range(len(lengths)))
+        for number, parent in enumerate(self.parents):
+            if parent > 0 and linked[parent] >= DENSE * whole_lengths[parent]:
+                blocks[number] = blocks[parent]
+        return blocks
 
-
-# The pages loaded so far: which of the links they have, and how well linked they are.
-#
-# Of each link, the evidence is the number of pages that have it, each counting for as much as the
-# others and the key page link to it: a page without links to it cannot be in a complete
-# subdigraph.
-
-_BYTES = 8  # of the number for a link, in a number for all of them
-_FEW = 0.1  # the share of all links up to which they are counted one by one
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What is added to the evidence of links, by position: of few of them, and of all."""
-
-    few: dict[int, int] = field(default_factory=dict)
-    many: Sequence[int] = ()
+    def _sums(self, values: list[int]) -> list[int]:
+        """Of each element, the sum of its value and those of all in it."""
+        sums = values.copy()
+        for number in range(len(sums) - 1, 0, -1):
+            sums[self.parents[number]] += sums[number]
+        return sums
 
 
 class LoadedPages:
-    """The pages that the search has loaded, and the links of the key page that they have."""
+    """The pages loaded so far: which of the links they have, and how well linked they are.
+
+    Of each link, the evidence is the number of pages that have it, each counting for as much as the
+    others and the key page link to it: a page without links to it cannot be in a complete
+    subdigraph.
+    """
 
     def __init__(self, links: Sequence[Link]) -> None:
+        self.evidence = [0] * len(links)
         self.pages: list[Visit] = []
-        self._identities = [link.identity for link in links]
-        self._positions: dict[str, int] = {}
+        self._positions = {link.identity: position for position, link in enumerate(links)}
+        self._links = frozenset(self._positions)
+        self._found: list[list[int]] = []  # the links that each page has
         self._read = 0
-        # The links that each page has: a list of their positions if they are few. Else one number
-        # that has a one for each of them, in its place, so that all are counted in one addition.
-        self._found: list[list[int] | int] = []
 
-    def read(self, visits: Sequence[Visit]) -> Evidence:
-        """Take in the visits since the last time; what they add to the evidence of links."""
-        evidence = Evidence()
-        many = 0
+    def read(self, visits: Sequence[Visit]) -> set[int]:
+        """Take in the visits since the last time; the links with more evidence than before."""
+        changed: set[int] = set()
         for visit in visits[self._read :]:
             if visit.page is None:
                 continue
-            linked_by = 1
-            counts = []
-            for other, found in zip(self.pages, self._found, strict=True):
+            linked_by, counts = 1, list[tuple[list[int], int]]()
+            for other, links in zip(self.pages, self._found, strict=True):
                 assert other.page
                 linked_by += not _names(visit).isdisjoint(other.page.links)
                 if not _names(other).isdisjoint(visit.page.links):
-                    counts.append((found, 1))
+                    counts.append((links, 1))
+            found = sorted(map(self._positions.__getitem__, visit.page.links & self._links))
+            for links, count in [*counts, (found, linked_by)]:
+                changed.update(links)
+                for position in links:
+                    self.evidence[position] += count
             self.pages.append(visit)
-            self._found.append(self._find(visit.page.links))
-            for found, count in [*counts, (self._found[-1], linked_by)]:
-                if isinstance(found, int):
-                    many += count * found
-                else:
-                    for position in found:
-                        evidence.few[position] = evidence.few.get(position, 0) + count
+            self._found.append(found)
         self._read = len(visits)
-        if many:
-            of_links = array("Q", many.to_bytes(_BYTES * len(self._identities), "little"))
-            if sys.byteorder == "big":
-                of_links.byteswap()
-            evidence.many = of_links
-        return evidence
-
-    def _find(self, links: frozenset[str]) -> list[int] | int:
-        """Which of the links a page has."""
-        if len(links) <= _FEW * len(self._identities):
-            if links and not self._positions:
-                self._positions = {link: i for i, link in enumerate(self._identities)}
-            positions = map(self._positions.get, links)
-            return [position for position in positions if position is not None]
-        places = bytearray(_BYTES * len(self._identities))
-        places[::_BYTES] = bytes(map(links.__contains__, self._identities))
-        return int.from_bytes(places, "little")
+        return changed
 
 
 def _names(visit: Visit) -> frozenset[str]:
@@ -451,110 +235,62 @@ def _names(visit: Visit) -> frozenset[str]:
     return frozenset({visit.link.identity, visit.page.identity})
 
 
-# The links that are still to be taken up, by their scores, which change with every loaded page.
-#
-# Links with the same evidence and the same score before anything was loaded are alike: they have
-# the same score as long as their evidence stays the same. There are few kinds of links, however
-# many links there are.
-
-_TAKEN = -1
-
-
-class _Kinds(dict[tuple[int, int], int]):
-    """The kinds of links, by evidence and prior; as a dict, what more evidence makes of a kind."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.all: list[tuple[int, float]] = []
-        self._numbers: dict[tuple[int, float], int] = {}
-
-    def number(self, evidence: int, prior: float) -> int:
-        """The number of the kind with this evidence and this prior."""
-        key = evidence, prior
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.all)
-            self.all.append(key)
-        return found
-
-    def __missing__(self, key: tuple[int, int]) -> int:
-        kind, more = key
-        if kind == _TAKEN:
-            return _TAKEN
-        evidence, prior = self.all[kind]
-        found = self[key] = self.number(evidence + more, prior)
-        return found
-
-
 class LinksLeft:
-    """Links by their positions in the order that breaks ties; *prior* is what they start with."""
+    """The links that are still to be taken up, by their positions in the order that breaks ties.
 
-    def __init__(self, prior: Sequence[float]) -> None:
-        self._kinds = _Kinds()
-        numbers = {value: self._kinds.number(0, value) for value in {*prior}}
-        self._kind = [numbers[value] for value in prior]  # of each link
-        self._sizes = Counter(self._kind)  # of kinds that have links
-        self._starts: dict[int, int] = {}  # no link of a kind comes before
-        self._first = 0  # no link that is left comes before
+    Links with the same *evidence* and the same *prior* have the same score, whatever is loaded.
+    """
 
-    def add_evidence(self, evidence: Evidence) -> None:
-        """Take in what the pages loaded since the last time have added."""
-        for position, more in evidence.few.items():
-            if self._kind[position] != _TAKEN:
-                self._put(position, self._kinds[self._kind[position], more])
-        if evidence.many:
-            pairs = zip(self._kind, evidence.many, strict=True)
-            self._kind = [self._kinds[pair] for pair in pairs]
-            self._sizes = Counter(self._kind)
-            del self._sizes[_TAKEN]
-            self._starts = {}
+    def __init__(self, prior: list[float], evidence: list[int]) -> None:
+        self._prior, self._evidence = prior, evidence
+        self._taken = bytearray(len(prior))
+        self._in_order = iter(range(len(prior)))
+        # As heaps. A link that has changed, or was taken first, stays in the old one for a while.
+        self._alike: dict[tuple[int, float], list[int]] = {}
+        self.update(range(len(prior)))
+
+    def update(self, positions: Collection[int]) -> None:
+        """Take in that the evidence or the prior of these links has changed."""
+        if len(positions) > len(self._prior) / 10:  # all anew takes less time
+            self._alike.clear()
+            positions = [each for each, taken in enumerate(self._taken) if not taken]
+        for position in positions:
+            kind = self._evidence[position], self._prior[position]
+            heappush(self._alike.setdefault(kind, []), position)
 
     def defer(self, positions: Sequence[int]) -> None:
         """Lower the score of these links."""
         for position in positions:
-            if self._kind[position] != _TAKEN:
-                evidence, prior = self._kinds.all[self._kind[position]]
-                self._put(position, self._kinds.number(evidence, prior + DEFERRED))
+            self._prior[position] += DEFERRED
+        self.update(positions)
 
     def take_first(self) -> int:
         """The first link that is left."""
-        while self._kind[self._first] == _TAKEN:
-            self._first += 1
-        self._move(self._first, _TAKEN)
-        return self._first
+        position = next(each for each in self._in_order if not self._taken[each])
+        self._taken[position] = True
+        return position
 
-    def take_best(self, weight: float, whole: int) -> int:
+    def take_best(self, whole: int) -> int:
         """The link with the highest score, the first of several.
 
-        A score is the share of *whole* that a link's evidence is, times *weight*, and its prior.
+        A score is the share of *whole* that a link's evidence is, and its prior.
         """
-        scores = {}
-        for kind in self._sizes:
-            evidence, prior = self._kinds.all[kind]
-            scores[kind] = weight * evidence / whole + prior
-        highest = max(scores.values())
-        best = min(self._start(kind) for kind, score in scores.items() if score == highest)
-        self._move(best, _TAKEN)
-        return best
+        scores = []
+        for kind, positions in [*self._alike.items()]:
+            while positions and self._is_gone(positions[0], kind):
+                heappop(positions)
+            if positions:
+                evidence, prior = kind
+                scores.append((-(EVIDENCE * evidence / whole + prior), positions[0]))
+            else:
+                del self._alike[kind]
+        _, position = min(scores)
+        self._taken[position] = True
+        return position
 
-    def _start(self, kind: int) -> int:
-        """The first link of a kind."""
-        start = self._starts[kind] = self._kind.index(kind, self._starts.get(kind, 0))
-        return start
-
-    def _put(self, position: int, kind: int) -> None:
-        """Make a link one of another kind."""
-        start = self._starts.get(kind, 0) if kind in self._sizes else position
-        self._starts[kind] = min(position, start)
-        self._move(position, kind)
-        self._sizes[kind] += 1
-
-    def _move(self, position: int, kind: int) -> None:
-        before = self._kind[position]
-        self._kind[position] = kind
-        self._sizes[before] -= 1
-        if not self._sizes[before]:
-            del self._sizes[before]
+    def _is_gone(self, position: int, kind: tuple[int, float]) -> bool:
+        now = self._evidence[position], self._prior[position]
+        return bool(self._taken[position]) or now != kind
 
 
 EVIDENCE = 8.0  # for a link that every loaded page has; so it outweighs all the rest
@@ -577,38 +313,28 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     A search that goes on for long is one whose signs mislead: from then on, every other link is the
     next of sortLinks.
     """
-    if not links:
-        return
-    # First of all: what lxml makes for each element of a tree is made once then.
-    body = read_body(links[0].element)
-    groups = sorted_groups(links, search.key_page.identity)
-    left = LinksLeft(_prior(links, groups, search.key_page, body))
-    body.close()
-    links = [links[i] for group in groups for i in group]
+    key = search.key_page
+    groups = [[links[i] for i in group] for group in sorted_groups(links, key.identity)]
+    links = [link for group in groups for link in group]
     loaded, shapes = LoadedPages(links), Shapes(links)
+    left = LinksLeft(_prior(groups, key), loaded.evidence)
     for taken in range(len(links)):
         left.defer(shapes.failed(search.visits))
-        left.add_evidence(loaded.read(search.visits))
+        left.update(loaded.read(search.visits))
         if taken >= PATIENCE * search.size and taken % 2:
             best = left.take_first()
         else:
-            best = left.take_best(EVIDENCE, max(len(loaded.pages), 1) ** 2)
+            best = left.take_best(max(len(loaded.pages), 1) ** 2)
         yield links[best]
 
 
-def _prior(
-    links: Sequence[Link], groups: Sequence[Sequence[int]], key: Page, body: Body
-) -> list[float]:
-    """The score of each link before anything is loaded, in the order of *groups*."""
-    signs = menu_signs(links, key.url, body, [i for group in groups for i in group])
-    score = {number: _menu_score(of_link) for number, of_link in {id(s): s for s in signs}.items()}
-    scores = [score[number] for number in map(id, signs)]
+def _prior(groups: Sequence[Sequence[Link]], key: Page) -> list[float]:
+    """The score of each link before anything is loaded."""
+    links = [link for group in groups for link in group]
+    relevance = [RELEVANCE / place for place, group in enumerate(groups, 1) for _ in group]
     kin = _kinship([link.identity for link in links], key.identity)
-    prior = []
-    for place, group in enumerate(groups, 1):
-        relevance = RELEVANCE / place
-        prior += [scores[i] + relevance + kin[i] for i in group]
-    return prior
+    signs = menu_signs(links, key.url)
+    return [_menu_score(s) + r + k for s, r, k in zip(signs, relevance, kin, strict=True)]
 
 
 _FORM = r"(?:/(?:index|default|home))?(?:\.\w{1,5})?/?"  # what two forms of a page may differ in

@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tplspider.search.cliques import PAGES_FOUND, SubdigraphSearch, Visit
-from tplspider.search.guided import SEQUENCE_NAMES, guided_order, other_forms
+from tplspider.search.guided import guided_order, in_sequence, other_forms
 from tplspider.web.addresses import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tplspider.web.html import Element, Link
+    from tplspider.web.html import Link
     from tplspider.web.page import Page
 
 
@@ -124,12 +123,6 @@ def _alike_names(key: Pattern, other: Pattern) -> float:
     return max(same, 0.75 * length)
 
 
-def _in_sequence(link: Link) -> bool:
-    around: list[Element] = [link.element, *islice(link.element.iterancestors(), 2)]
-    named = (element.get(name) or "" for element in around for name in ("rel", "class", "id"))
-    return any(map(SEQUENCE_NAMES.search, named))
-
-
 class Siblings:
     """The links of all pages read so far, by how likely their pages are of the key page's kind.
 
@@ -143,7 +136,7 @@ class Siblings:
         self._known = {key}
         self._scores: dict[Address, float] = {}
         for link in links:
-            self._add(link, SEQUENCE * _in_sequence(link))
+            self._add(link, SEQUENCE * in_sequence(link))
 
     def read(self, page: Page) -> None:
         """Take in the links of a loaded page: they are requested as they are written there."""

@@ -36,7 +36,7 @@ try:
         from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecordType
 except ImportError as error:
     raise ImportError(
-        f"WARC files need more than is installed ({error}): pip install 'tplspider[archive]'"
+        f"WARC files need an extra ({error}): in a clone, pip install -e '.[archive]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ class StripArguments:
         except OSError as error:
             raise ValueError(f"{str(error.filename)!r}: {error.strerror}") from None
         if found.are_archives and find_spec("fastwarc") is None:
-            raise ValueError("WARC files need an extra: pip install 'tplspider[archive]'")
+            raise ValueError("WARC files need an extra: in a clone, pip install -e '.[archive]'")
         if found.base_url and found.are_archives:
             raise ValueError("base_url is for a folder: records of WARC files have addresses")
         if found.index and not found.are_archives:

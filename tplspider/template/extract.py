@@ -9,18 +9,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
-from importlib import import_module
 from itertools import chain
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
-
-from lxml import etree
+from typing import TYPE_CHECKING, Protocol
 
 from tplspider.items import PageTemplate
 from tplspider.template.flat_page import FlatPage, Name, Vocabulary, flatten, number
-from tplspider.template.labels import PlacedTexts, find_labels, marked_texts, placed_texts
+from tplspider.template.labels import PlacedTexts, find_labels, marked_elements, placed_texts
+from tplspider.template.line_scores import first_stage
 from tplspider.template.lines import (
     FoundLines,
     Line,
@@ -53,6 +52,7 @@ from tplspider.web.html import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tplspider.template.line_scores import Slots
 
 _LONGEST = 1000  # characters
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -164,36 +164,6 @@ def _heading(page: FlatPage) -> str:
     return ""
 
 
-# The main text of a page by itself, for want of other pages: by a library, where it is installed.
-#
-# resiliparse is the best of those measured (docs/evaluation.md); it comes with the extra ``main``.
-
-# Its time grows with the depth of each element: a page of nothing but open tags would take hours.
-DEEPEST = 200
-
-
-def main_text_of_page(page: FlatPage) -> str:
-    """The main text as resiliparse sees it; '' where it is not installed, or finds nothing.
-
-    It is given the tree as we read it: from tags that are not closed it would make elements by the
-    million.
-    """
-    depths = [0] * len(page.parents)
-    for element, parent in enumerate(page.parents[1:], 1):
-        depths[element] = depths[parent] + 1
-    if max(depths) > DEEPEST:
-        return ""
-    try:
-        module: Any = import_module("resiliparse.extract.html2text")
-    except ImportError:
-        return ""
-    root = page.elements[0].getroottree().getroot()
-    html = etree.tostring(root, encoding="unicode", method="html")
-    text = module.extract_plain_text(html, main_content=True, links=False, list_bullets=False)
-    lines = (line.rstrip() for line in str(text).split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
 # A key page compared with others, each made ready: which of its elements are template.
 
 logger = logging.getLogger(__name__)
@@ -224,7 +194,8 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
-    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`).
+    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`), if
+    asked for.
     """
 
     key: FlatPage
@@ -235,6 +206,7 @@ class Comparison:
     lines: list[Line] = field(default_factory=list)  # of the key page
     pages: list[str] = field(default_factory=list)  # addresses of those with evidence
     titles: list[str] = field(default_factory=list)  # of the same
+    others: list[tuple[Slots, FoundLines]] = field(default_factory=list)  # scores and lines there
 
     @property
     def outermost(self) -> list[int]:
@@ -254,10 +226,12 @@ def compare_pages(
     ready: Callable[[ComparedPage], Companion],
     check_time: Callable[[], None],
     most: int | None,
+    labelled: bool,
 ) -> Comparison | None:
     """Which elements of the key page, *flat*, are template; None if there is no evidence.
 
-    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError.
+    The others are made *ready* in its vocabulary, and *check_time* raises TimeoutError. Labels are
+    found if the page is to be *labelled*: they take time, and one text alone goes by them.
     """
     runs = line_parts(flat)
     lines = page_lines(flat, runs)
@@ -314,10 +288,15 @@ def compare_pages(
     template = votes.template
     loose = {element for element in flat.loose if template[element] and is_own(element)}
     loose.update(element for element in votes.around if template[element])
-    labels = find_labels(flat, runs, template, sorted(loose), [other.placed for other in others])
-    labels += marked_texts(flat)
+    labels: list[int] = []
+    if labelled:
+        placed = [other.placed for other in others if other.placed]
+        labels = find_labels(flat, runs, template, sorted(loose), placed)
     titles = [other.title for other in others]
-    return Comparison(flat, template, sorted(loose), votes.data, labels, lines, urls, titles)
+    scored = [(other.slots, other.lines) for other in others]
+    return Comparison(
+        flat, template, sorted(loose), votes.data, labels, lines, urls, titles, scored
+    )
 
 
 # What comes of comparing a key page: its texts and its HTML, without the template.
@@ -340,28 +319,26 @@ def with_evidence(url: str, comparison: Comparison, wanted: frozenset[str]) -> P
     if "not_template" in wanted:
         found.not_template = element_paths(flat, outermost)
     if "content_text" in wanted:
-        found.content_text = "\n".join(
-            lines_of_elements(without_labels(flat, comparison.labels), outermost, loose)
-        )
+        unlabelled = without_labels(flat, comparison.labels)
+        marked = marked_elements(flat)
+        found.content_text = "\n".join(lines_of_elements(unlabelled, outermost, loose, marked))
     if "content_html" in wanted:
         found.content_html = parts_html(own_parts(flat, outermost, loose))
-    if not wanted.isdisjoint({"main_text", "main_html"}):
-        main = find_main_part(flat, comparison.lines, comparison.template, loose, comparison.data)
-        is_all = not main.without and (main.elements, main.loose) == (outermost, loose)
-        if "main_text" in wanted:
-            found.main_text = (
-                found.content_text
-                if is_all and "content_text" in wanted and not comparison.labels
-                else "\n".join(main.lines())
-            )
-        # The last things: they change the tree.
-        if "main_html" in wanted:
-            found.main_html = (
-                found.content_html if is_all and "content_html" in wanted else main.take_html()
-            )
+    _add_main_part(found, comparison, wanted)
     if "template_html" in wanted:
         found.template_html = without_parts(flat, outermost, loose)
     return found
+
+
+def _add_main_part(found: PageTemplate, comparison: Comparison, wanted: frozenset[str]) -> None:
+    """The main part of a page, of which the HTML comes last: it changes the tree."""
+    if wanted.isdisjoint({"main_text", "main_html"}):
+        return
+    main = find_main_part(comparison)
+    if "main_text" in wanted:
+        found.main_text = "\n".join(main.lines())
+    if "main_html" in wanted:
+        found.main_html = main.take_html()
 
 
 def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
@@ -380,24 +357,29 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
     tops = top_level(root)
     if "title" in wanted:
         found.title = page_title(flat, [])
-    if not wanted.isdisjoint({"main_text", "content_text"}):
-        # After a misplaced </html> there are several: all that is shown, not the largest body
-        # alone.
-        text = "\n".join(line for top in tops for line in _lines_without_heads(top))
-        found.content_text = text if "content_text" in wanted else ""
-        found.main_text = main_text_of_page(flat) or text if "main_text" in wanted else ""
-    if not wanted.isdisjoint({"main_html", "content_html"}):
+    # After a misplaced </html> there are several: all that is shown, not the largest body alone.
+    if "content_text" in wanted:
+        marked = {flat.elements[element] for element in marked_elements(flat)}
+        lines = [line for top in tops for line in _lines_without(top, marked)]
+        found.content_text = "\n".join(lines)
+    if "content_html" in wanted:
         bodies = [child for top in tops for child in top.iterchildren("body", "frameset")]
-        html = "\n".join(map(part_html, bodies or tops))
-        found.content_html = html if "content_html" in wanted else ""
-        found.main_html = html if "main_html" in wanted else ""
+        found.content_html = "\n".join(map(part_html, bodies or tops))
+    _add_main_part(found, not_compared(flat), wanted)
     return found
 
 
-def _lines_without_heads(top: Element) -> list[str]:
-    nodes = read_nodes(list(top.iter()))
-    heads = [place for place, tag in enumerate(nodes.tags) if tag == "head"]
-    return lines_of_parts(nodes, [0], without=heads)
+def not_compared(flat: FlatPage) -> Comparison:
+    """A page of which nothing is known to be template, but for the body itself."""
+    template = [place == 0 for place in range(len(flat.tags))]
+    return Comparison(flat, template, [0], lines=page_lines(flat))
+
+
+def _lines_without(top: Element, marked: set[Element]) -> list[str]:
+    """The lines of a page without its heads and what is *marked*."""
+    elements = list(top.iter())
+    left_out = [n for n, each in enumerate(elements) if each.tag == "head" or each in marked]
+    return lines_of_parts(read_nodes(elements), [0], without=left_out)
 
 
 def _outcome(url: str, members: list[str]) -> PageTemplate:
@@ -427,7 +409,8 @@ class Companion:
     page: FlatPage  # without its tree
     inside: SubtreeBags  # of the page
     lines: FoundLines
-    placed: PlacedTexts
+    slots: Slots
+    placed: PlacedTexts | None  # where labels are wanted
     title: str
 
 
@@ -436,7 +419,7 @@ class Companions:
 
     def __init__(self, most: int = 25) -> None:
         self.most = most
-        self._kept: OrderedDict[tuple[str, bytes], Companion] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes, bool], Companion] = OrderedDict()
         self._vocabulary = Vocabulary()
         self._names: dict[Name, Name] = {}  # of the elements
         self._made = 0  # in this vocabulary
@@ -457,7 +440,8 @@ class Companions:
         """
         fields = FIELDS if wanted is None else wanted
         with _without_collector(), self._key_page(key) as flat:
-            found = self._compare(key, flat, pages, seconds, most)
+            labelled = "content_text" in fields
+            found = self._compare(key, flat, pages, seconds, most, labelled=labelled)
             if found is not None:
                 return with_evidence(key.url, found, fields)
             logger.info("No page gives evidence of the template of %s", key.url)
@@ -473,7 +457,7 @@ class Companions:
     ) -> Comparison | None:
         """What :func:`~tplspider.template.extract.compare` gives for the key page."""
         with _without_collector(), self._key_page(key) as flat:
-            return self._compare(key, flat, pages, seconds, most)
+            return self._compare(key, flat, pages, seconds, most, labelled=False)
 
     def _compare(
         self,
@@ -482,10 +466,15 @@ class Companions:
         pages: Iterable[ComparedPage] | Chooser,
         seconds: float | None,
         most: int | None,
+        *,
+        labelled: bool,
     ) -> Comparison | None:
         limit = _time_limit(seconds)
         choose = pages if callable(pages) else lambda *_: pages
-        return compare_pages(key, flat, choose, ready=self._ready, check_time=limit, most=most)
+        ready = partial(self._ready, labelled=labelled)
+        return compare_pages(
+            key, flat, choose, ready=ready, check_time=limit, most=most, labelled=labelled
+        )
 
     @contextmanager
     def _key_page(self, key: ComparedPage) -> Iterator[FlatPage]:
@@ -501,9 +490,9 @@ class Companions:
                 # these and those of companions that are gone outnumber the others, all are new.
                 self._renumber()
 
-    def _ready(self, page: ComparedPage) -> Companion:
+    def _ready(self, page: ComparedPage, *, labelled: bool) -> Companion:
         """A page made ready, now or before."""
-        name = page.url, page.digest  # not the page: it would stay in memory
+        name = page.url, page.digest, labelled  # not the page: it would stay in memory
         found = self._kept.get(name)
         if found is None:
             flat = flatten(parse_html(page.html), page.url, self._vocabulary)
@@ -511,7 +500,12 @@ class Companions:
             # Pages of a site have the same few names, a fifth of all that is kept of them.
             bare.names = [self._names.setdefault(name, name) for name in flat.names]
             found = Companion(
-                bare, SubtreeBags(bare), line_names(flat), placed_texts(flat), title_of(flat)
+                bare,
+                SubtreeBags(bare),
+                line_names(flat),
+                first_stage(flat, page_lines(flat)).by_slot(),
+                placed_texts(flat) if labelled else None,
+                title_of(flat),
             )
             self._made += 1
             self._kept[name] = found
@@ -595,3 +589,22 @@ def compare(
     pages that tell something, or a few that do not, the others are not looked at.
     """
     return Companions(most=0).compare(key, pages, seconds=seconds, most=most)
+
+
+def explain_template(
+    key: PageSource,
+    pages: Iterable[PageSource],
+    *,
+    seconds: float | None = None,
+    most: int | None = None,
+) -> PageTemplate:
+    """As `extract_template`, but ``main_text`` says of each line why it is kept or left out.
+
+    Lines that are template are not in it.
+    """
+    compared = compare(key, pages, seconds=seconds, most=most)
+    if compared is None:
+        compared = not_compared(flatten(parse_html(key.html), key.url, Vocabulary()))
+    found = _outcome(key.url, compared.pages)
+    found.main_text = "\n".join(map(str, find_main_part(compared, explain=True).judged))
+    return found

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from tplspider.template.lines import CELLS
+from tplspider.template.vote import entries_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from tplspider.web.html import Element
 
 KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
-MOST = 2 / 3  # of the pages of one kind must have a label
+MOST = 2 / 3  # of the pages of one kind must have a label; one of them ...
+HALF = 0.5  # ... where so many of the texts in its place are labels
+COLUMN = 0.4  # of the texts in one place, to be labels
+LIST = 2 / 3  # of the texts that either page has in one place: lists of links share less
 _WORD = re.compile(r"[^\W\d_]{2}")
 _SIGN = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+")
 _CODE = frozenset("code math pre textarea".split())
 
-Placed = tuple[int, str]  # a slot: the kinds of an element, its parent and the parent of that
+Placed = tuple[int, str]  # a slot: the kinds of an element and of the three around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ def _slots(page: FlatPage) -> tuple[list[int], list[int]]:
     kinds = list(map(hash, zip(page.tags, classes, cells, strict=True)))
     above = [0, *[kinds[parent] for parent in parents[1:]]]
     outer = [0, *[above[parent] for parent in parents[1:]]]
-    return kinds, list(map(hash, zip(kinds, above, outer, strict=True)))
+    outmost = [0, *[outer[parent] for parent in parents[1:]]]
+    return kinds, list(map(hash, zip(kinds, above, outer, outmost, strict=True)))
 
 
 @lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
@@ -123,7 +128,13 @@ def find_labels(
     columns = {slots[part[1]] for run in runs for part in run if own[part[1]]}
     if not columns:
         return []
-    known = _shared_in_columns(page, slots, columns, kin, least)
+    known, entries = _shared_in_columns(page, slots, columns, kin, least)
+    in_record = [False] * len(slots)
+    for element in entries_around(page, entries):
+        in_record[element : page.ends[element]] = [True] * (page.ends[element] - element)
+    # Of what stands in entries alone, labels are what is in several of them.
+    beside = {slots[element] for element, _ in _texts(page) if not in_record[element]}
+    counts = Counter((slots[element], text) for element, text in _texts(page))
     for element, tag in enumerate(page.tags):
         if tag in _CODE:
             slots[element : page.ends[element]] = [0] * (page.ends[element] - element)
@@ -131,7 +142,11 @@ def find_labels(
     for run in runs:
         if not any(own[part[1]] for part in run):
             continue
-        found = [(slots[element], text) in known for text, element, _, _ in run]
+        found = [
+            (placed := (slots[element], text)) in known
+            and (placed[0] in beside or counts[placed] > 1)
+            for text, element, _, _ in run
+        ]
         if any(found):
             kept = _kept(run, found, own)
             found[kept] = [False] * len(found[kept])
@@ -141,30 +156,48 @@ def find_labels(
 
 def _shared_in_columns(
     page: FlatPage, slots: list[int], wanted: set[int], kin: list[PlacedTexts], least: float
-) -> set[Placed]:
-    """The texts that enough pages have in the same slot, as most of what stands in it."""
+) -> tuple[set[Placed], list[int]]:
+    """The texts that enough pages have in the same slot, as many of those in it.
+
+    And the links that are entries of lists: pages have some of them, and others beside these.
+    """
     targets = _targets(page)
-    texts = {
-        (slot, text): targets[element]
+    places = {
+        (slot, text): element
         for element, text in _texts(page)
         if (slot := slots[element]) in wanted
     }
-    votes = Counter(chain.from_iterable(texts.keys() & each.texts for each in kin))
-    found = {placed for placed, count in votes.items() if count >= least and _has_word(placed)}
-    columns = Counter(slot for slot, _ in filter(_has_word, texts))
-    shared = Counter(slot for slot, _ in found)
-    # A link to the same page is an entry of a list, unless all in its place are the same.
+    votes = Counter(chain.from_iterable(places.keys() & each.texts for each in kin))
+    votes = Counter({placed: count for placed, count in votes.items() if _has_word(placed)})
+    columns = Counter(slot for slot, _ in filter(_has_word, places))
+    shared = Counter(slot for (slot, _), count in votes.items() if count >= least)
+    # A link to the same page is an entry of a list, unless nearly all in its place are the same.
     lists = {
         placed[0]
-        for placed in found
-        if texts[placed] and sum((placed, texts[placed]) in each.links for each in kin) >= least
+        for placed, count in votes.items()
+        if count >= least
+        and (target := targets[places[placed]])
+        and sum((placed, target) in each.links for each in kin) >= least
     }
-    return {
+    if lists:
+        theirs = Counter(slot for each in kin for slot, _ in each.texts if slot in lists)
+        both: Counter[int] = Counter()
+        for (slot, _), count in votes.items():
+            both[slot] += count
+        lists = {
+            slot
+            for slot in lists
+            if both[slot] < LIST * (len(kin) * columns[slot] + theirs[slot] - both[slot])
+        }
+    labels = {
         placed
-        for placed in found
-        if shared[slot := placed[0]] == columns[slot]
-        or (slot not in lists and 2 * shared[slot] > columns[slot])
+        for placed, count in votes.items()
+        if (slot := placed[0]) not in lists
+        and shared[slot] > (COLUMN if count >= least else HALF) * columns[slot]
     }
+    return labels, [
+        element for (slot, _), element in places.items() if slot in lists and targets[element]
+    ]
 
 
 def _has_word(placed: Placed) -> bool:
@@ -196,32 +229,20 @@ _CONSENT = re.compile(
 )
 
 
-def marked_texts(page: FlatPage) -> list[int]:
-    """The texts in what authors mark as no part of the text, by their nodes as in find_labels.
+def marked_elements(page: FlatPage) -> list[int]:
+    """What authors mark as no part of the text.
 
     Where that is half of the page or more, it is none: a dialog hides the rest, not for long.
     """
-    marked: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
-    marked += [
-        element
-        for element, (name, _) in zip(page.elements, page.names, strict=True)
-        if name and element.tag == "div" and _CONSENT.match(name)
-    ]
-    if not marked:
-        return []
-    numbers = {element: number for number, element in enumerate(page.elements)}
-    inside = [False] * len(page.tags)
-    for element in marked:
-        if (number := numbers.get(element, -1)) >= 0:
-            inside[number : page.ends[number]] = [True] * (page.ends[number] - number)
-    if not any(inside) or 2 * sum(map(len, compress(page.texts, inside))) >= sum(
-        map(len, page.texts)
-    ):
-        return []
-    parents = page.written.parents
-    found = [n for n, number in enumerate(page.numbers) if number >= 0 and inside[number]]
-    return found + [
-        ~n
-        for n, parent in enumerate(parents)
-        if n and page.numbers[parent] >= 0 and inside[page.numbers[parent]]
-    ]
+    found: list[Element] = _MARKED(page.elements[0])  # type: ignore[assignment]
+    by_mark = {*found}
+    marked: list[int] = []
+    end = size = 0
+    for number, (element, (name, _)) in enumerate(zip(page.elements, page.names, strict=True)):
+        if number >= end and (
+            element in by_mark or (name and page.tags[number] == "div" and _CONSENT.match(name))
+        ):
+            marked.append(number)
+            end = page.ends[number]
+            size += sum(map(len, page.texts[number:end]))
+    return marked if 2 * size < sum(map(len, page.texts)) else []

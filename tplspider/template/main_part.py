@@ -1,15 +1,13 @@
 """The main part of a page: what a reader came for, within what is not template.
 
-What is not template is known by evidence. Within it, the main part is where the running text is;
-beside it stand leftovers, which the page has for getting about: a breadcrumb, the pages before and
-after, its own contents, tags. Where a page is a list of links, those are what it is about.
+What is not template is known by evidence. In it, each line is kept or left out by its score.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from itertools import chain, compress, count, repeat, takewhile
 from operator import not_
@@ -17,6 +15,14 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from tplspider.template.labels import marked_elements
+from tplspider.template.line_scores import (
+    UNIT,
+    first_stage,
+    left_out,
+    second_stage,
+    strongest,
+)
 from tplspider.template.lines import (
     BLOCKS,
     CELLS,
@@ -28,7 +34,11 @@ from tplspider.template.lines import (
 from tplspider.web.html import Element, strings_xpath
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tplspider.template.extract import Comparison
     from tplspider.template.flat_page import FlatPage
+    from tplspider.template.line_scores import Feature, Features
 
     Part = Element | str
 
@@ -214,50 +224,27 @@ def _is_hidden(element: Element) -> bool:
     return _UNSEEN.search(element.get("style") or "") is not None
 
 
-# Where on a page its main part is, and what stands beside it.
+# Which lines of a page are its main text, and the elements that hold them.
 
-MAIN_SHARE = 0.7  # of the text in an element: what has so much of it is where the main part is
-
-
-def main_element(page: FlatPage, lines: list[Line], weights: list[float]) -> tuple[int, int]:
-    """Where the main part is: the element that has most of the text, from the top down."""
-    inside = [0.0] * len(page.tags)
-    for line, weight in zip(lines, weights, strict=True):
-        inside[line.elements[0]] += weight
-    for element in range(len(inside) - 1, 0, -1):
-        inside[page.parents[element]] += inside[element]
-    main = 0
-    while inside[main] > 0:
-        children = [child for child in page.children[main] if inside[child]]
-        best = max(children, key=lambda child: inside[child], default=main)
-        if best == main or inside[best] < MAIN_SHARE * inside[main]:
-            break
-        if any(child != best and kind_of(page, child) == kind_of(page, best) for child in children):
-            break  # one of several of its kind: an entry, a paragraph
-        main = best
-    return main, page.ends[main]
-
-
-def kind_of(page: FlatPage, element: int) -> tuple[str, str | None]:
-    """The tag and the class of an element."""
-    return page.tags[element], page.names[element][1]
-
-
-def outermost_outside(page: FlatPage, element: int, start: int, end: int) -> int:
-    """The largest element round one that does not hold the main part; -1 in the main part."""
-    if start <= element < end:
-        return -1
-    found = element
-    while (parent := page.parents[found]) >= 0 and not parent <= start < page.ends[parent]:
-        found = parent
-    return found
-
-
-SHORT = 100  # letters and digits: what has fewer of them beside the main part is a leftover
-LINK_WEIGHT = 0.2  # of text in links, where there is other text
-
+_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
+LITTLE = 200  # letters: where there are fewer, all are kept
 _WORD = re.compile(r"\w")
-_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLine:
+    """A line that is not template, its score, and what weighed most in that."""
+
+    text: str
+    kept: bool
+    score: int
+    reasons: list[tuple[Feature, int]]
+
+    def __str__(self) -> str:
+        sign = "+" if self.kept else "-"
+        named = ((" ".join(map(str, feature)), weight) for feature, weight in self.reasons)
+        why = ", ".join(f"{name} {weight / UNIT:+.2f}" for name, weight in named)
+        return f"{sign} {self.score / UNIT:6.2f}  {self.text:.60}  ({why})"
 
 
 @dataclass(slots=True)
@@ -267,7 +254,8 @@ class MainPart:
     page: FlatPage
     elements: list[int]
     loose: list[int]
-    without: list[int] = field(default_factory=list)
+    without: list[int]
+    judged: list[JudgedLine]
 
     def lines(self) -> list[str]:
         """Its text."""
@@ -282,155 +270,137 @@ class MainPart:
         return parts_html(parts)
 
 
-def find_main_part(
-    page: FlatPage,
-    page_lines: list[Line],
-    template: list[bool],
-    loose: list[int],
-    data: list[int],
-) -> MainPart:
-    """The main part, given what is template and which parts are *data* with a common label."""
-    words_of_own = {*loose}
-    lines = [
-        line
-        for line, known in zip(page_lines, lines_in(page_lines, template), strict=True)
-        if not known or not words_of_own.isdisjoint(line.elements)
-    ]
+def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart:
+    """The main part, given what is template and which parts are data with a common label."""
+    page, template = comparison.key, comparison.template
     own = list(compress(count(), map(not_, template)))
-    hidden = hidden_elements(page, [*own, *loose], lines)
-    if hidden:
-        lines = [line for line in lines if not hidden.issuperset(line.elements)]
-        words_of_own -= hidden
-    leftovers = _leftovers(page, lines, data)
-    kept = _kept(page, lines, leftovers, template)
-    dropped = [0] * len(template)
-    for line, leftover in zip(lines, leftovers, strict=True):
-        if leftover:
-            for element in line.elements:
-                dropped[element] = 1
-    words_of_own -= {n for n in loose if dropped[n] and not kept[n]}
-    if any(leftovers):
-        dropped = _sums(page, dropped)
-    elements, without = [], []
-    for element in own:
-        parent = page.parents[element]
-        gone = (
-            element in hidden
-            or (dropped[element] and not kept[element])
-            or (page.links[element] and _is_pilcrow(page, element))
+    lines, marks, hidden = lines_to_judge(comparison, own)
+    first = first_stage(page, lines)
+    features, scores = second_stage(first, comparison.others, marks)
+    for n in compress(count(), left_out(first)):
+        scores[n] = min(scores[n], -UNIT)
+    kept = kept_lines(lines, scores)
+    _leave_out_headings(page, lines, kept)
+    judged = [
+        JudgedLine(line.text, yes, value, strongest([*found, *of_second]))
+        for line, yes, value, found, of_second in (
+            zip(lines, kept, scores, first.features, features, strict=True) if explain else ()
         )
-        if template[parent] and not gone:
-            elements.append(element)
-        elif gone and not template[parent]:
-            without.append(element)
-    return MainPart(page, elements, sorted(words_of_own), without)
-
-
-def _kept(
-    page: FlatPage, lines: list[Line], leftovers: list[bool], template: list[bool]
-) -> list[bool]:
-    """Of each element, whether something in it is kept; lines are kept or left out as a whole.
-
-    Words of a leftover beside others that are kept cannot be left out: they would leave half a
-    line behind.
-    """
-    kept = [False] * len(template)
-    held: dict[int, list[int]] = {}  # by element, leftovers with words in it
-    for n, leftover in enumerate(leftovers):
-        if leftover:
-            for element in lines[n].elements:
-                held.setdefault(element, []).append(n)
-    waiting = [
-        element
-        for line, leftover in zip(lines, leftovers, strict=True)
-        if not leftover
-        for element in line.elements
     ]
-    while waiting:
-        element = waiting.pop()
-        if kept[element]:
-            continue
-        kept[element] = True
-        for n in held.get(element, ()):
-            waiting += lines[n].elements
-        if not template[element] and not template[page.parents[element]]:
-            waiting.append(page.parents[element])
-    return kept
+    words: tuple[set[int], set[int]] = set(), set()  # the elements of lines: left out, kept
+    for line, yes in zip(lines, kept, strict=True):
+        words[yes].update(line.elements)
+    elements, opened, without = _held(page, template, hidden, words)
+    loose = [element for element in opened if not template[element] or element in comparison.loose]
+    return MainPart(page, elements, sorted(loose), without, judged)
 
 
-def _leftovers(page: FlatPage, lines: list[Line], data: list[int]) -> list[bool]:
-    """Of each line of the page's own, whether it is a leftover."""
-    sizes = [line.letters for line in lines]
-    in_links = sum(size * line.linked for size, line in zip(sizes, lines, strict=True))
-    is_list = 2 * in_links > sum(sizes)
-    weights = [
-        size if is_list else size * (1 - (1 - LINK_WEIGHT) * line.linked)
-        for size, line in zip(sizes, lines, strict=True)
+def lines_to_judge(
+    comparison: Comparison, own: list[int]
+) -> tuple[list[Line], list[Features], set[int]]:
+    """The lines that are shown and not template, what is known of them, and hidden elements."""
+    words_of_own = {*comparison.loose}
+    known = [
+        is_known and words_of_own.isdisjoint(line.elements)
+        for line, is_known in zip(
+            comparison.lines, lines_in(comparison.lines, comparison.template), strict=True
+        )
     ]
-    start, end = main_element(page, lines, weights)
-    leftover = _contents(page, lines, sizes, data)
-    outside: dict[int, float] = {}  # by part, how much there is in it that is not a leftover
-    linked: dict[int, float] = {}
-    parts = [outermost_outside(page, line.elements[0], start, end) for line in lines]
-    for n, part in enumerate(parts):
-        if not leftover[n]:
-            outside[part] = outside.get(part, 0) + weights[n]
-            linked[part] = linked.get(part, 0) + weights[n] * lines[n].linked
-    for n, part in enumerate(parts):
-        if leftover[n] or part < 0 or outside[part] >= SHORT:
+    lines = [line for line, is_known in zip(comparison.lines, known, strict=True) if not is_known]
+    hidden = hidden_elements(comparison.key, [*own, *comparison.loose], lines)
+    for number in marked_elements(comparison.key):
+        hidden.update(range(number, comparison.key.ends[number]))
+    ends = comparison.key.ends
+    data = [(part, ends[part]) for part in comparison.data]
+    beside = ["none", *map(_beside, comparison.lines, known), "none"]
+    shown, marks = [], []
+    for n, (line, is_known) in enumerate(zip(comparison.lines, known, strict=True)):
+        if is_known or (hidden and hidden.issuperset(line.elements)):
             continue
-        # Beside a list, some words may introduce it. A heading is that of what comes after it:
-        # after the main part, that of leftovers.
-        if is_list and 2 * linked[part] <= outside[part]:
-            continue
-        leftover[n] = part > start or not _in_heading(page, lines[n])
-    if is_list:
-        return leftover
-    main = [n for n, part in enumerate(parts) if part < 0]
-    texts = [n for n in main if lines[n].linked < 0.5]
-    if not texts:
-        return leftover
-    edges = [n for n in main if n < texts[0]], [n for n in main if n > texts[-1]]
-    short = [n for edge in edges if sum(sizes[n] for n in edge) < SHORT for n in edge]
-    if short:
-        # Links of the kind that stands among the texts, too, are entries of a list.
-        entries = {_place(page, lines[n]) for n in main if texts[0] < n < texts[-1]}
-        for n in short:
-            own = _in_heading(page, lines[n]) or _place(page, lines[n]) in entries
-            leftover[n] = leftover[n] or not own
-    return leftover
+        shown.append(line)
+        mark: Features = (("between", beside[n], beside[n + 2]),) if comparison.others else ()
+        if any(start <= line.elements[0] < end for start, end in data):
+            mark = (*mark, ("data",))
+        marks.append(mark)
+    return shown, marks, hidden
 
 
-def _place(page: FlatPage, line: Line) -> tuple[object, ...]:
-    """What a line stands in: its element and the one around it, by tag and class."""
-    element = line.elements[0]
-    return line.linked >= 0.5, kind_of(page, element), kind_of(page, max(page.parents[element], 0))
+def _beside(line: Line, is_template: bool) -> str:  # noqa: FBT001 - of each of many lines
+    """What a line is to the next: a label, if it is template and ends in a colon."""
+    if not is_template:
+        return "own"
+    return "link" if line.linked >= 0.5 else "label" if line.text.endswith(":") else "template"
 
 
-def _contents(page: FlatPage, lines: list[Line], sizes: list[int], data: list[int]) -> list[bool]:
-    """Of each line, whether it is labelled data, or one of a row of links to places on the page."""
-    leftover = [False] * len(lines)
-    for element in data:
-        inside = [
-            n for n, line in enumerate(lines) if element <= line.elements[0] < page.ends[element]
-        ]
-        if sum(sizes[n] for n in inside) < 0.3 * sum(sizes):
-            for n in inside:
-                leftover[n] = True
+def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
+    """Whether each line is kept: lines with words in the same element are, or are not, together."""
+    first_in: dict[int, int] = {}  # by element
+    leader = list(range(len(lines)))
+
+    def lead(n: int) -> int:
+        while leader[n] != n:
+            leader[n] = n = leader[leader[n]]
+        return n
+
     for n, line in enumerate(lines):
-        if line.link.startswith("self?#") and len(line.link) > 6:
-            near = lines[max(n - 1, 0) : n + 2]
-            leftover[n] = leftover[n] or sum(o.link.startswith("self?#") for o in near) > 1
-    return leftover
+        for element in line.elements:
+            before = first_in.setdefault(element, n)
+            if before != n:
+                leader[lead(n)] = lead(before)
+    leaders = list(map(lead, leader))
+    sums = [0] * len(lines)
+    for line, value, n in zip(lines, scores, leaders, strict=True):
+        sums[n] += value * line.letters
+    if sum(line.letters for line in lines) < LITTLE or not any(value > 0 for value in sums):
+        return [True] * len(lines)
+    return [sums[n] > 0 for n in leaders]
 
 
-def _in_heading(page: FlatPage, line: Line) -> bool:
-    element = line.elements[0]
-    while element >= 0:
-        if page.tags[element] in _HEADINGS:
-            return True
-        element = page.parents[element]
-    return False
+def _leave_out_headings(page: FlatPage, lines: list[Line], kept: list[bool]) -> None:
+    """Leave out headings of which all lines up to the next heading are left out."""
+    below: set[bool] = set()
+    for n in range(len(lines) - 1, -1, -1):
+        if page.tags[min(lines[n].elements)] in _HEADINGS:
+            if below == {False} and lines[n].linked < 0.5:
+                kept[n] = False
+            below.clear()
+        below.add(kept[n])
+
+
+def _held(
+    page: FlatPage, template: list[bool], hidden: set[int], words: tuple[set[int], set[int]]
+) -> tuple[list[int], set[int], list[int]]:
+    """The elements that are kept, those with loose words that are, and what is left out of them.
+
+    *words* are the elements with words that are left out, and with words that are kept.
+    """
+    parents = page.parents
+    around = [_with_those_around(page, some) for some in words]
+    # What has words that are left out and others that are kept is kept part by part.
+    torn = _with_those_around(page, words[0] & around[1])
+    elements, without = [], []
+    opened = [known or element in torn for element, known in enumerate(template)]
+    for element, is_open in enumerate(opened):
+        if is_open:
+            continue
+        gone = element in hidden or (page.links[element] and _is_pilcrow(page, element))
+        if opened[parents[element]]:
+            # Pictures and the like stay with what they are in; signs without a letter do not.
+            bare = not any(page.texts[element : page.ends[element]])
+            if not gone and (element in around[1] or (bare and element not in around[0])):
+                elements.append(element)
+        elif gone or (element in around[0] and element not in around[1]):
+            without.append(element)
+    return elements, {element for element in words[1] if opened[element]}, without
+
+
+def _with_those_around(page: FlatPage, elements: Iterable[int]) -> set[int]:
+    found = {-1}
+    for element in elements:
+        while element not in found:
+            found.add(element)
+            element = page.parents[element]  # noqa: PLW2901 - up to one that is known
+    return found
 
 
 def _is_pilcrow(page: FlatPage, element: int) -> bool:
@@ -438,11 +408,3 @@ def _is_pilcrow(page: FlatPage, element: int) -> bool:
     return page.links[element].startswith("self?#") and not any(
         _WORD.search(text) for text in page.texts[element : page.ends[element]]
     )
-
-
-def _sums(page: FlatPage, values: list[int]) -> list[int]:
-    """Of each element, the sum of the values in its subtree."""
-    sums = values[:]
-    for element in range(len(sums) - 1, 0, -1):
-        sums[page.parents[element]] += sums[element]
-    return sums

@@ -352,7 +352,7 @@ def check_markdown() -> None:
         found = None
     if found is None:
         raise MarkdownMissingError(
-            "Markdown needs html-to-markdown: pip install 'tplspider[markdown]'"
+            "Markdown needs html-to-markdown: in a clone, pip install -e '.[markdown]'"
         )
 
 

@@ -200,6 +200,10 @@ def vote(
 ) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
+    found_lines = [
+        _without_teasers(found, other, key.url)
+        for found, other in zip(found_lines, others, strict=True)
+    ]
     votes = _Vote(key, mappings, texts)
     template = votes.template
     drop_records(key, texts, template)
@@ -390,6 +394,39 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
             if balance.get(element, 0) > 0:
                 around.append(element)
     return around
+
+
+def _without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
+    """The lines of a page without those beside links to *url*, which are the other page's own."""
+    if url not in page.targets:
+        return found
+    links = [element for element, target in enumerate(page.targets) if target == url]
+    beside = Counter(
+        (text, "")
+        for entry in entries_around(page, links)
+        for text in page.texts[entry : page.ends[entry]]
+        if (text, "") in found
+    )
+    return FoundLines(found - beside) if beside else found  # not in menus: copying takes time
+
+
+def entries_around(page: FlatPage, links: Iterable[int]) -> set[int]:
+    """The entries that these links are in, each among others of its kind."""
+    found: set[int] = set()
+    seen = {0}
+    counts: dict[int, Counter[tuple[str, str]]] = {}
+    for link in links:
+        element = link
+        while element not in seen:
+            seen.add(element)
+            parent = page.parents[element]
+            if parent not in counts:
+                counts[parent] = Counter(_kind(page, child) for child in page.children[parent])
+            if counts[parent][_kind(page, element)] >= RECORDS:
+                found.add(element)
+                break
+            element = parent
+    return found
 
 
 def _line_weights(

@@ -207,7 +207,7 @@ class CrawlTask:
         command += [f"-sJOBDIR={folder}/job", "-O", f"{folder}/{CANDIDATES}.jl"]
         command += [f"-asummary={folder}/{SUMMARIES}.jl"]
         command += [f"-atexts={folder}/{TEXTS}.jl"] if TEXTS in self.names else []
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         env["SCRAPY_SETTINGS_MODULE"] = _PROFILE
         for _ in range(_STARTS):
             none = subprocess.DEVNULL

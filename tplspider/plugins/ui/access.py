@@ -46,12 +46,12 @@ def sign(token: str, words: str) -> str:
     return new_hmac(token.encode(), words.encode(), sha256).hexdigest()
 
 
-def proof_of(token: str, port: int, start: str, nonce: str) -> str:
-    """What shows that a server knows the token.
+def proof_of(token: str, address: str, start: str, nonce: str) -> str:
+    """What shows that the server at an address, such as http://127.0.0.1:8765, knows the token.
 
-    It has the port in it: a program on another port cannot pass the question on to the server.
+    A program at another address or port cannot pass the question on to the server.
     """
-    return sign(token, f"proof {port} {start} {nonce}")
+    return sign(token, f"proof {address} {start} {nonce}")
 
 
 def key_of(token: str, port: int, start: str) -> str:
@@ -70,6 +70,9 @@ class Access:
         self, token: str, host: str, port: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.cookie = f"tplspider_{port}"  # cookies of a host are sent to all of its ports
+        # Where a browser on this machine finds the server.
+        name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not bound by this
+        self.address = f"http://{f'[{name}]' if ':' in name else name}:{port}"
         self._token, self._port, self._clock = token, port, clock
         self._names = {"127.0.0.1", "localhost", "::1", host.lower()}
         address = address_of(host)
@@ -83,7 +86,7 @@ class Access:
         """Prove that this server knows the token. A client asks before it sends anything."""
         if not NONCE.fullmatch(nonce):
             raise RefusedError(400, "nonce: expected 32 to 128 hex digits")
-        proof = proof_of(self._token, self._port, self._start, nonce)
+        proof = proof_of(self._token, self.address, self._start, nonce)
         return {"start": self._start, "proof": proof}
 
     def make_code(self, path: str) -> str:

@@ -68,13 +68,11 @@ _HEADERS = {
 SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 
 
-def make_app(
-    searches: Searches, access: Access, connections: Connections, address: str
-) -> web.Application:
+def make_app(searches: Searches, access: Access, connections: Connections) -> web.Application:
     """The application that a server runs."""
     app = web.Application(middlewares=[_guard(access, connections)], client_max_size=_LARGEST)
     app.on_response_prepare.append(_add_headers)
-    app.add_routes(App(searches, access, address).routes())
+    app.add_routes(App(searches, access).routes())
     return app
 
 
@@ -131,8 +129,8 @@ async def _page(name: str, _: web.Request) -> web.Response:
 class App:
     """The handlers. The pages are the same for everybody: their scripts ask for the rest."""
 
-    def __init__(self, searches: Searches, access: Access, address: str) -> None:
-        self._searches, self._access, self._address = searches, access, address
+    def __init__(self, searches: Searches, access: Access) -> None:
+        self._searches, self._access = searches, access
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -244,7 +242,7 @@ class App:
         """An address that signs a browser in, once, within a minute."""
         given = await _object(request, 'expected {"to": "/..."}')
         code = self._access.make_code(str(given.get("to", "/")))
-        return web.json_response({"address": f"{self._address}/enter?code={code}"})
+        return web.json_response({"address": f"{self._access.address}/enter?code={code}"})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """The events of a search, a line each, until it is over."""

@@ -128,7 +128,7 @@ async def serve(
     *ready* is called with an address that signs a browser in. Returns how many searches were ended
     early.
     """
-    stop, loop, address = asyncio.Event(), asyncio.get_running_loop(), folder.read("address")
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with suppress(NotImplementedError):  # Windows: there, Ctrl-C ends it at once
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, stop.set)
@@ -137,7 +137,7 @@ async def serve(
         searches = Searches(store, crawler, Path(reports))
         connections = Connections()
         runner = web.AppRunner(
-            make_app(searches, access, connections, address),
+            make_app(searches, access, connections),
             handler_cancellation=True,  # of streams whose readers are gone
             access_log=None,
             logger=http_logger,
@@ -148,7 +148,7 @@ async def serve(
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{address}/enter?code={access.make_code('/')}")
+            ready(f"{access.address}/enter?code={access.make_code('/')}")
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -203,8 +203,8 @@ def _run_server(
         process = make_process()  # which sets up the log
         port = listener.getsockname()[1]
         folder.write("port", str(port))
-        folder.write("address", _address(host, port))
         access = Access(folder.token(new=opts.new_token), host, port)
+        folder.write("address", access.address)
         found = address_of(host)
         if not (found and found.is_loopback):
             logger.warning(
@@ -238,12 +238,6 @@ def _stop_reactor(_: object) -> None:
     reactor.stop()
 
 
-def _address(host: str, port: int) -> str:
-    """Where a browser on this machine finds the server."""
-    name = {"0.0.0.0": HOST, "": HOST, "::": "::1"}.get(host, host)  # noqa: S104 - not bound by this
-    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
-
-
 def _show(address: str, say: Callable[[str], object], *, is_opened: bool) -> None:
     say(f"Search from your browser (valid once, within a minute): {address}")
     if is_opened:
@@ -271,7 +265,7 @@ def ask_for_address(folder: StateFolder) -> str:
     try:
         nonce = token_hex(16)
         hello = _ask(f"{address}/api/hello?nonce={nonce}")
-        if hello["proof"] != proof_of(token, port, hello["start"], nonce):
+        if hello["proof"] != proof_of(token, address, hello["start"], nonce):
             raise ValueError("it does not know the token")  # noqa: TRY301 - as others
         headers = {
             "Authorization": f"Bearer {key_of(token, port, hello['start'])}",

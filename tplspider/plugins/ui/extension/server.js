@@ -110,7 +110,7 @@ export class Server {
     const response = await this.#fetch(`/api/hello?nonce=${nonce}`, { signal });
     const { start, proof } = await response.json().catch(() => ({}));
     if (!response.ok || !/^[0-9a-f]+$/.test(start) || !/^[0-9a-f]{64}$/.test(proof)) throw this.#stranger();
-    if (proof !== (await this.#sign(`proof ${this.port} ${start} ${nonce}`)))
+    if (proof !== (await this.#sign(`proof ${this.origin} ${start} ${nonce}`)))
       throw new Trouble("token", `What answers on port ${this.port} does not know this token: scrapy ui prints where it is.`);
     return this.#sign(`key ${this.port} ${start}`);
   }

@@ -1,0 +1,135 @@
+"""What content_text keeps and leaves out: lists, teasers, labels, short parts beside long ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tplspider import PageSource, extract_template
+
+SITE = "http://example.org/"
+TOPICS = "cranes herons storks ibises geese ducks owls larks gulls terns rooks doves".split()
+
+
+def content(pages: dict[str, str]) -> str:
+    """What is left of the first of the pages, by their addresses."""
+    key, *others = [PageSource(f"{SITE}{path}", page) for path, page in pages.items()]
+    return extract_template(key, others).content_text
+
+
+def framed(inner: str) -> str:
+    menu = "".join(f'<li><a href="/{n}/">Menu entry {n}</a></li>' for n in range(5))
+    return (
+        f'<header><ul class="menu">{menu}</ul></header><main>{inner}</main>'
+        "<footer><p>All rights reserved by the people of the site</p></footer>"
+    )
+
+
+def lead(n: int) -> str:
+    return f"What was seen of {TOPICS[n % 12]} in the spring of {1990 + n}, by one who was there."
+
+
+def news(n: int) -> str:
+    """An article with its lead, and the teasers of others, which have theirs."""
+    teasers = "".join(
+        f'<div class="teaser"><h3><a href="/news/{m}">News {m} of {TOPICS[m % 12]}</a></h3>'
+        f"<p>{lead(m)}</p></div>"
+        for m in range(34)
+        if m != n
+    )
+    text = "".join(f"<p>Paragraph {m} of article {n} says more on {n * m}.</p>" for m in range(4))
+    article = f'<h1>News {n} of {TOPICS[n % 12]}</h1><p class="lead">{lead(n)}</p>{text}'
+    return framed(f'<article>{article}</article><aside class="more">{teasers}</aside>')
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_leads_of_an_article_and_of_others(number: int) -> None:
+    for n in range(0, 24, 5):
+        which = [(n + step) % 24 for step in (0, 7, 11, 13)[: number + 1]]
+        found = content({f"news/{m}": news(m) for m in which}).splitlines()
+        assert lead(n) in found
+        assert not {lead(m) for m in range(34) if m != n} & {*found}
+
+
+def listing(title: str, entries: range) -> str:
+    items = "".join(
+        f'<li class="post"><h2><a href="/posts/{n}">Post {n} on {TOPICS[n % 12]}</a></h2>'
+        f"<p>{lead(n)}</p></li>"
+        for n in entries
+    )
+    return framed(f"<h1>{title}</h1><ul class='posts'>{items}</ul>")
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_list_keeps_entries_that_other_lists_have(number: int) -> None:
+    lists = {
+        "birds": listing("Posts on birds", range(3, 12)),
+        "may": listing("Posts of May", range(14)),
+        "ada": listing("Posts of Ada", range(2, 17)),
+        "all": listing("All posts", range(20)),
+    }
+    found = content(dict([*lists.items()][: number + 1])).splitlines()
+    assert [n for n in range(3, 12) if lead(n) not in found] == []
+
+
+PARTS = {
+    "glossary": ("<dl><dt>{} proper</dt><dd>Words on {}.</dd></dl>", "{} proper", "Words on {}."),
+    "questions": ("<details><summary>Where do {} live?</summary>There.</details>", "do {} live?"),
+    "th": ("<table><tr><th>Year of {}</th><td>{} in it</td></tr></table>", "Year of {}", "in it"),
+    "caption": ("<table><caption>Table of {}</caption><tr><td>1</td></tr></table>", "Table of {}"),
+    "legend": ("<fieldset><legend>Choice of {}</legend></fieldset>", "Choice of {}"),
+    "title": ("<p class='title'>Title of {}</p>", "Title of {}"),
+    "price": ("<span class='price'>{} for 12.50</span>", "{} for 12.50"),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("number", [1, 3])
+def test_short_parts_beside_a_long_one_are_kept(kind: str, number: int) -> None:
+    html, *parts = PARTS[kind]
+    long = "<p>" + "A long description of {} that goes on about them for many words. " * 12 + "</p>"
+    pages = {topic: framed((html + long).replace("{}", topic)) for topic in TOPICS[: number + 1]}
+    found = content(pages)
+    assert [part for part in parts if part.replace("{}", TOPICS[0]) not in found] == []
+
+
+def film(title: str, director: str, genre: str, *more: str) -> str:
+    """A detail page: labels beside values, and values that films share."""
+    rows = (("Director:", director), ("Genre:", genre), *pairs(more))
+    table = "".join(f"<tr><td>{label}</td><td>{value}</td></tr>" for label, value in rows)
+    lead = f"<p>The plot of {title}. <a href='/{title}/more'>Read more</a></p>"
+    return framed(f"<h1>{title}</h1><table>{table}</table>{lead}<p><b>Rated:</b> {title} times</p>")
+
+
+def pairs(more: tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(zip(more[::2], more[1::2], strict=True))
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_labels_are_template_and_values_that_pages_share_are_not(number: int) -> None:
+    key = film("Heron", "A. Archer", "Drama", "Colour", "Grey", "Writer", "B. Baker")
+    others = [
+        film("Crane", "C. Carter", "Drama", "Colour", "Red", "Writer", "D. Dyer"),
+        film("Stork", "E. Eyre", "Comedy", "Colour", "Blue", "Writer", "F. Fisher"),
+        film("Ibis", "G. Glover", "Crime", "Colour", "White", "Writer", "H. Hunter"),
+    ][:number]
+    assert content({str(n): each for n, each in enumerate([key, *others])}).splitlines() == [
+        *("Heron", "A. Archer", "Drama", "Grey", "B. Baker"),
+        *("The plot of Heron.", "Heron times"),
+    ]
+
+
+MARKS = ["p data-nosnippet", "p aria-hidden=true", "div id=onetrust-banner-sdk"]
+
+
+@pytest.mark.parametrize("opening", MARKS)
+def test_what_authors_mark_is_left_out(opening: str) -> None:
+    def page(words: str, inner: str = "p") -> str:
+        closing = inner.split(maxsplit=1)[0]
+        return f"<h1>On {words}</h1><p>All about {words}</p><{inner}>For {words}</{closing}>"
+
+    key = page("cranes", opening)
+    assert "For cranes" not in content({"1": framed(key), "2": framed(page("herons"))})
+    assert "For cranes" in content({"1": framed(page("cranes")), "2": framed(page("herons"))})
+    assert content({"1": key}).splitlines() == ["On cranes", "All about cranes"]
+    # A dialog may hide the rest, not for long.
+    assert "For cranes" in content({"1": key.replace("For cranes", "For cranes " * 9)})
