@@ -114,11 +114,8 @@ def _likely(signs: MenuSigns) -> tuple[bool, bool, int, int]:
 def in_sequence(link: Link) -> bool:
     """Whether a link, or one of the two elements round it, is marked as that of a neighbour."""
     around: list[Element] = [link.element, *islice(link.element.iterancestors(), 2)]
-    return any(
-        name in ("class", "id", "rel") and _SEQUENCE_NAMES.search(str(value))
-        for element in around
-        for name, value in element.items()
-    )
+    named = (element.get(name) or "" for element in around for name in ("class", "id", "rel"))
+    return any(map(_SEQUENCE_NAMES.search, named))
 
 
 class Body:
@@ -148,10 +145,10 @@ class Body:
     def _add(self, element: Element, parent: int) -> None:
         in_menu = element.tag in _MENU_TAGS or (parent >= 0 and self.in_menu[parent])
         in_text = element.tag in _TEXT_TAGS or (parent >= 0 and self.in_text[parent])
-        for name, value in element.items():
-            if name in ("class", "id", "role"):
-                in_menu = in_menu or bool(_MENU_NAMES.search(str(value)))
-                in_text = in_text or bool(_TEXT_NAMES.search(str(value)))
+        for name in ("class", "id", "role"):  # not all that it has: there may be thousands
+            if value := element.get(name):
+                in_menu = in_menu or bool(_MENU_NAMES.search(value))
+                in_text = in_text or bool(_TEXT_NAMES.search(value))
         self.numbers[element] = len(self.elements)
         self.elements.append(element)
         self.parents.append(parent)
