@@ -14,7 +14,7 @@ from random import Random
 from statistics import mean
 
 from benchmarks.timing import report
-from tplspider.demo.server import Handler, SiteServer
+from tests.support.site_server import Handler, SiteServer
 
 PROJECT = Path(__file__).parent.parent
 LATENCY, JITTER = 0.1, 0.1  # seconds

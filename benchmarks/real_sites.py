@@ -25,8 +25,8 @@ from urllib.parse import quote, urlsplit
 from benchmarks.http_source import HttpSource
 from tests import literal
 from tests.support.crawls import run_scrapy
+from tests.support.site_server import SiteServer
 from tplspider import NoPage, Redirect
-from tplspider.demo.server import SiteServer
 from tplspider.search.cliques import MAX_REDIRECTS
 from tplspider.sources.base import load_once
 

@@ -26,7 +26,7 @@ from benchmarks.evaluation import tables
 from benchmarks.evaluation.measure import TEXTS, Plan, measure, measure_texts
 from benchmarks.evaluation.scores import mean
 from tests.support.crawls import run_scrapy
-from tplspider.demo.server import SiteServer
+from tests.support.site_server import SiteServer
 from tplspider.search import guided
 from tplspider.search.session import STRATEGIES, SearchOptions
 from tplspider.sources.base import search_pages

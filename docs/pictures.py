@@ -23,7 +23,7 @@ from tests.support.browsers import (
 from tests.support.crawls import PROJECT
 from tests.support.summaries import demo_search
 from tests.support.ui_server import GatedSite, UiServer
-from tplspider.demo.server import KEY_PAGE
+from tplspider.demo import KEY_PAGE
 from tplspider.report.writer import write_report
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from fastwarc.warc import WarcRecord
 
 from tests.support.browsers import html as give
 from tests.support.crawls import SITES, Routes, Serve, crawl_list, run_scrapy
+from tests.support.site_server import Handler
 from tests.support.template_site import pages_of, routes_of
 from tests.support.warc_files import records, rows, search_again
-from tplspider.demo.server import Handler
 
 HTML = {"Content_Type": "text/html"}
 

@@ -15,9 +15,9 @@ from scrapy.http import HtmlResponse
 
 from tests.support.browsers import KEY, PROFILE, html, needs_chromium
 from tests.support.crawls import DNS_RESOLVER, SITES, RunCrawl, Serve
+from tests.support.site_server import Handler
 from tests.support.warc_files import records, rows, search_again
 from tplspider import browser
-from tplspider.demo.server import Handler
 
 RENDERED, FAILED = "tplspider/browser/rendered", "tplspider/browser/failed"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.crawls import CRAWL, DNS_RESOLVER, FixtureServer, Serve, run_command, run_scrapy
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 KEY = "/docs/guide/four.html"
 # Python imports it before anything else: a witness of every look-up and connection.

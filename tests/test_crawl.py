@@ -8,7 +8,7 @@ import pytest
 from tests import literal
 from tests.support.crawls import RunCrawl, Serve, crawl_list, rows
 from tests.support.kinds import with_quick
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 from tplspider.search.session import SearchOptions, search_id
 
 KEY = "/docs/guide/four.html"

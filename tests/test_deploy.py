@@ -37,8 +37,8 @@ from tests.support.scrapyd_server import (
     git,
     schedule,
 )
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tplspider.demo.server import Handler
 
 pytestmark = [
     pytest.mark.nightly,

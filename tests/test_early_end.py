@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.crawls import CRAWL, RunCrawl, Serve, start_scrapy
 from tests.support.hostile_server import Exchange, HostileServer
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 HTML = {"Content_Type": "text/html"}
 

@@ -14,9 +14,10 @@ from tests.support.browsers import (
     violations,
     written_extension,
 )
+from tests.support.site_server import SiteServer
 from tests.support.summaries import PATHS, HostileSite
 from tests.support.ui_server import GatedSite, Thief, UiServer
-from tplspider.demo.server import KEY_PAGE, SiteServer
+from tplspider.demo import KEY_PAGE
 
 MEMBERS = ["/collection/", "/collection/safety.html", "/collection/tandems.html"]
 SLOW = "/collection/tandem"  # the last page that a search needs

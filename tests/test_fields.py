@@ -25,8 +25,8 @@ from tests.support.field_sites import (
     site_routes,
     sites_argument,
 )
+from tests.support.site_server import Handler
 from tplspider.arguments import Config
-from tplspider.demo.server import Handler
 
 PAGES = 24
 LOUD = {"LOG_LEVEL": "INFO"}

@@ -21,9 +21,10 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.browsers import written_extension
+from tests.support.site_server import SiteServer
 from tests.support.summaries import demo_search, hostile_search, index_rows
 from tests.support.ui_server import UiServer
-from tplspider.demo.server import KEY_PAGE, SiteServer
+from tplspider.demo import KEY_PAGE
 from tplspider.report.writer import INDEX, ReportFolder
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")

@@ -2,7 +2,7 @@ import re
 from collections.abc import Callable
 
 from tests.support.crawls import Crawl, RunCrawl, Serve
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 from tplspider.web.similarity import LOW_SIMILARITY
 
 KEY = "/docs/guide/four.html"

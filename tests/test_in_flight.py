@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from tests.support.crawls import SITES, FixtureServer, RunCrawl
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 IN_FLIGHT = (1, 4, 16)
 

@@ -11,9 +11,9 @@ from tests.support.crawls import DNS_RESOLVER, Routes, RunCrawl, Serve, run_scra
 from tests.support.internet import Listener, at, html, reasons, redirect
 from tests.support.kinds import examples
 from tests.support.plain_site import PlainSite, outcome, refusing_sites, run, sites
+from tests.support.site_server import Handler
 from tests.support.template_site import page
 from tplspider import MemorySite, SearchOptions, WebPage, search_pages
-from tplspider.demo.server import Handler
 
 MENU = ["/about", "/tags", "/news/"]
 KEY = "/news/2019/cranes.html"

@@ -15,7 +15,7 @@ from tests.support.crawls import (
     start_scrapy,
     wait_for_log,
 )
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 KEYS = ("one", "two", "three", "four")
 NOT_OF_LISTS = ("line", "input", "shared", "wasted")

@@ -18,8 +18,8 @@ from tests.support.browsers import CHROMIUM, needs_chromium
 from tests.support.crawls import DNS_RESOLVER, SITES, Crawl, FixtureServer, Serve, run_command
 from tests.support.internet import at, html, redirect
 from tests.support.other_project import Project, make_project, readme_lines
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, own_text, pages_of, routes_of, save_site
-from tplspider.demo.server import Handler
 from tplspider.politeness import user_agent
 
 pytestmark = pytest.mark.crawl  # processes of their own
@@ -204,8 +204,8 @@ def test_crawl_is_scrapys_own_for_other_spiders(made: Path, others: Path, argume
     imported = re.search(r"^imported: (.*)$", with_us.stdout, re.MULTILINE)
     if "-O" in arguments:
         assert imported
-        commands = [f"tplspider.commands.{name}" for name in NAMES]
-        assert imported[1].split() == ["tplspider", "tplspider.commands", *commands]
+        ours = ["command", "commands", *(f"commands.{name}" for name in NAMES)]
+        assert imported[1].split() == ["tplspider", *(f"tplspider.{name}" for name in ours)]
         with_us.stdout = with_us.stdout.replace(f" {imported[1]}", "")
     assert seen(with_us) == seen(without)
 

@@ -8,9 +8,9 @@ import pytest
 from scrapy import signals
 
 from tests.support.crawls import RunCrawl, Serve
+from tests.support.site_server import Handler
 from tests.support.stub_crawls import stub_crawl
 from tplspider import __version__
-from tplspider.demo.server import Handler
 from tplspider.politeness import retry_after
 
 Route = Callable[[Handler], object]

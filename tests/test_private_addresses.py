@@ -10,8 +10,8 @@ from tests.support import crawls
 from tests.support.crawls import DNS_RESOLVER, Crawl, FixtureServer, RunCrawl, Serve
 from tests.support.internet import PUBLIC, Listener, at, connected_to, html, reasons, redirect
 from tests.support.kinds import with_quick
+from tests.support.site_server import Handler
 from tests.support.stub_crawls import stub_crawl
-from tplspider.demo.server import Handler
 from tplspider.private_addresses import host_name, is_private, literal_address
 
 REFUSED = "private-address"

@@ -43,7 +43,7 @@ def test_commands_import_nothing_heavy() -> None:
     )
     done = run_command(sys.executable, "-c", code)
     ours = [name for name in done.stdout.split() if not name.startswith("tplspider.commands")]
-    assert ours == ["tplspider"]
+    assert ours == ["tplspider", "tplspider.command"]
 
 
 def test_public_names_exist() -> None:

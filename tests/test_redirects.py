@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.crawls import RunCrawl, Serve
+from tests.support.site_server import Handler
 from tests.test_in_flight import without_wasted
-from tplspider.demo.server import Handler
 from tplspider.web.page import WebPage
 from tplspider.web.redirects import clean_location, redirect_target
 

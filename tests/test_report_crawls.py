@@ -7,9 +7,9 @@ from lxml import html
 
 from tests.support import crawls
 from tests.support.crawls import Crawl, RunCrawl, Serve, rows, run_scrapy
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, pages_of, routes_of
 from tests.test_many import key_pages
-from tplspider.demo.server import Handler
 
 PAGE = re.compile(r"[0-9a-f]{16}\.html")
 

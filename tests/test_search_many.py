@@ -8,8 +8,8 @@ import pytest
 import tplspider
 from tests.support.crawls import PROJECT, FixtureServer, Serve, run_command
 from tests.support.many_programs import Program, run_program
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, pages_of, routes_of
-from tplspider.demo.server import Handler
 
 Run = Callable[..., Program]
 

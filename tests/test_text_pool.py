@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.crawls import SETTINGS, Crawl, Serve, run_scrapy
+from tests.support.site_server import Handler
 from tests.support.template_site import CONTENT, page, pages_of, routes_of
-from tplspider.demo.server import Handler
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.store import KEPT, PoolFolder
 

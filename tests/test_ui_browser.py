@@ -17,7 +17,7 @@ from tests.support.browsers import (
 )
 from tests.support.summaries import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
-from tplspider.demo.server import KEY_PAGE
+from tplspider.demo import KEY_PAGE
 
 SLOW = "/collection/delivery.html"
 PATIENCE = 60_000  # milliseconds

@@ -14,7 +14,7 @@ import pytest
 from tests.support.crawls import PROJECT, FixtureServer, run_scrapy
 from tests.support.summaries import row, summary, unusable
 from tests.support.ui_server import GatedSite, UiServer, ask, wait_until
-from tplspider.demo.server import KEY_PAGE
+from tplspider.demo import KEY_PAGE
 from tplspider.items import CandidateSearch
 from tplspider.plugins.ui.app import SANDBOX
 from tplspider.plugins.ui.searches import outcome

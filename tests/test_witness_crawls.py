@@ -10,7 +10,7 @@ from tests.support.browsers import html as give
 from tests.support.crawls import Crawl, FixtureServer, RunCrawl, Serve
 from tests.support.internet import redirect
 from tests.support.many_programs import run_program
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 MENU = "".join(
     f"<li><a href=/news/2019/{name}.html>{name}</a></li>" for name in ("one", "two", "three")

@@ -36,7 +36,6 @@ _COMPONENTS = {
     },
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.politeness.Politeness": 560,
-        "tplspider.politeness.TimeLeft": 565,
         "tplspider.archiver.Archiver": 757,
         "tplspider.private_addresses.PrivateAddressMiddleware": 760,  # after the proxy's
     },

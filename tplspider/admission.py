@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -122,8 +121,7 @@ class Admission:
             level = logging.INFO if spider.is_quiet else logging.WARNING
             logger.log(level, "Line %s (%s): %s", line.number, BAD_INPUT, error)
             summary = unanswered(masked(line.address), BAD_INPUT, str(error))
-            key = KeyPage("", summary.requested_url, spider.arguments.options, line=line.number)
-            key = replace(key, mark=line.mark, input=line.input, row=line.row)
+            key = KeyPage("", summary.requested_url, spider.arguments.options, line=line)
             await spider.results.give(key, summary, {})
             return None
 

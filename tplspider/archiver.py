@@ -75,9 +75,9 @@ class Archiver:
         return cls(crawler, spider)
 
     def spider_opened(self) -> None:
-        settings, options = self._crawler.settings, {"feed_options": {"overwrite": True}}
+        settings = self._crawler.settings
         try:
-            storage = FeedFileStorage.from_crawler(self._crawler, str(self._path), **options)
+            storage = FeedFileStorage(str(self._path), feed_options={"overwrite": True})
             self._file = storage.open(self._spider)
         except OSError as error:
             logger.error("%s cannot be written: %s", self._path, error.strerror)  # noqa: TRY400

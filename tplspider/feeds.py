@@ -31,7 +31,6 @@ from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Self
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -269,21 +268,7 @@ class FeedFile(io.FileIO):
         return len(data)
 
 
-class _OfCrawl:
-    """Before a storage of Scrapy's: it keeps the crawler."""
-
-    crawler: Crawler
-
-    @classmethod
-    def from_crawler(
-        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
-    ) -> Self:
-        storage = cls(uri, feed_options=feed_options)  # type: ignore[call-arg]  # the storage's
-        storage.crawler = crawler
-        return storage
-
-
-class FeedFileStorage(_OfCrawl, FileFeedStorage):
+class FeedFileStorage(FileFeedStorage):
     """Local files; with a JOBDIR they go on where the journal says."""
 
     def open(self, spider: Spider) -> Any:
@@ -291,21 +276,21 @@ class FeedFileStorage(_OfCrawl, FileFeedStorage):
         path.parent.mkdir(parents=True, exist_ok=True)
         journal = getattr(spider, "journal", None)
         if journal is None or str(path) not in journal.lengths:
-            return FeedFile(str(path), self.write_mode, self.crawler, self.path)
+            return FeedFile(str(path), self.write_mode, spider.crawler, self.path)
         path.touch()
-        file = FeedFile(str(path), "rb+", self.crawler, self.path)
+        file = FeedFile(str(path), "rb+", spider.crawler, self.path)
         file.truncate(journal.lengths[str(path)])
         file.seek(0, os.SEEK_END)
         journal.files[str(path)] = file
         return file
 
 
-class FeedStdoutStorage(_OfCrawl, StdoutFeedStorage):
+class FeedStdoutStorage(StdoutFeedStorage):
     """Standard output, which may be a pipe without a reader."""
 
-    def open(self, spider: Spider) -> Any:  # noqa: ARG002 - Scrapy's
+    def open(self, spider: Spider) -> Any:
         sys.stdout.flush()
-        return FeedFile(os.dup(sys.stdout.fileno()), "wb", self.crawler, "standard output")
+        return FeedFile(os.dup(sys.stdout.fileno()), "wb", spider.crawler, "standard output")
 
     def store(self, file: Any) -> None:
         file.close()

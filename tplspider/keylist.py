@@ -39,21 +39,38 @@ _DELIMITERS = ",;\t"  # spreadsheets have others in other countries
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPage:
-    """A key page to search from: *url* is what is requested, *requested_url* what was given.
+class KeyLine:
+    """A line of a list: its address, options, and the user's own columns; or what is wrong.
 
-    If it comes from a list, *line* is its number there, *row* has all columns of the list, and
-    *input* those that are neither the address nor an option.
+    *row* has all columns of the list, and *input* those that are neither the address nor an option.
+    A key page that is no part of a list has the *number* 0.
     """
+
+    number: int = 0
+    address: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    input: Mapping[str, Any] | None = None
+    fault: str = ""
+    mark: bytes = b""  # a digest of the line, to recognize it on the next start
+    row: Mapping[str, Any] = field(default_factory=dict)
+    text: str = field(default="", repr=False)  # as it stands in the list
+
+    def key_page(self, defaults: SearchOptions) -> KeyPage:
+        """The key page of the line; ValueError if there is none."""
+        if self.fault:
+            raise ValueError(self.fault)
+        return key_page(self.address, check_options(self.options, defaults), self)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """A key page to search from: *url* is what is requested, *requested_url* what was given."""
 
     url: str
     requested_url: str
     options: SearchOptions
     credentials: Credentials | None = field(default=None, repr=False)
-    line: int | None = None
-    mark: bytes = b""  # a digest of the line, to recognize it on the next start
-    input: Mapping[str, Any] | None = None
-    row: Mapping[str, Any] = field(default_factory=dict)
+    line: KeyLine = field(default_factory=KeyLine, repr=False)
 
     @property
     def search_id(self) -> str:
@@ -64,38 +81,11 @@ class KeyPage:
         return host_of(self.url).lower()
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLine:
-    """A line of a list: its address, options, and the user's own columns; or what is wrong."""
-
-    number: int
-    address: str = ""
-    options: Mapping[str, object] = field(default_factory=dict)
-    input: Mapping[str, Any] | None = None
-    fault: str = ""
-    mark: bytes = b""
-    row: Mapping[str, Any] = field(default_factory=dict)
-    text: str = field(default="", repr=False)  # as it stands in the list
-
-    def key_page(self, defaults: SearchOptions) -> KeyPage:
-        """The key page of the line; ValueError if there is none."""
-        if self.fault:
-            raise ValueError(self.fault)
-        return key_page(
-            self.address,
-            check_options(self.options, defaults),
-            line=self.number,
-            mark=self.mark,
-            input=self.input,
-            row=self.row,
-        )
-
-
-def key_page(given: str, options: SearchOptions, **others: Any) -> KeyPage:
+def key_page(given: str, options: SearchOptions, line: KeyLine = KeyLine()) -> KeyPage:
     """The key page at an address as a user gives it; ValueError if it cannot be one."""
     url = key_address(given)
     shown, credentials = without_credentials(given), read_credentials(given, url)
-    return KeyPage(url, shown, options, credentials, **others)
+    return KeyPage(url, shown, options, credentials, line)
 
 
 def key_line(

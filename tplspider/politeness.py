@@ -1,6 +1,6 @@
 """What a site asks for (Crawl-delay, Retry-After), and the time that a search has left.
 
-In DOWNLOADER_MIDDLEWARES, Politeness comes before TimeLeft, and both come after RetryMiddleware.
+In DOWNLOADER_MIDDLEWARES, it comes after RetryMiddleware.
 """
 
 from __future__ import annotations
@@ -70,10 +70,14 @@ def time_left(spider: Any, request: Request) -> float:
 
 
 class Politeness:
-    """Keeps the Crawl-delay of a robots.txt, and waits for a host that sent Retry-After."""
+    """Keeps the Crawl-delay of a robots.txt, and waits for a host that sent Retry-After.
+
+    Each attempt of a request is limited to the time that its search has left.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT") or inf
         # By slot key. Scrapy drops the slot of an idle host, and its delay, after a minute.
         self._delays: LocalCache[str, float] = LocalCache(_MOST_HOSTS)
         self._until: LocalCache[str, float] = LocalCache(_MOST_HOSTS)
@@ -102,10 +106,17 @@ class Politeness:
             self._hold(request, delay)  # unlike the wait in a slot, this one ends with the search
 
     async def process_request(self, request: Request) -> None:
-        while (wait := self._until.get(self._slot_key(request), 0) - monotonic()) > 0:
-            if not time_left(self._crawler.spider, request):
-                return  # TimeLeft refuses it
+        spider, key = self._crawler.spider, self._slot_key(request)
+        left = time_left(spider, request)
+        while left and (wait := self._until.get(key, 0) - monotonic()) > 0:
             await asyncio.sleep(min(wait, _STEP))
+            left = time_left(spider, request)
+        if not left:  # as a time-out, 0 would mean the default
+            raise IgnoreRequest("no time left")
+        if left < inf:
+            request.meta["download_timeout"] = min(self._timeout, left)
+            if "search_id" not in request.cb_kwargs:
+                request.meta["dont_retry"] = True
 
     def process_response(self, request: Request, response: Response) -> Response:
         header = response.headers.get("Retry-After")
@@ -126,24 +137,3 @@ class Politeness:
 
     def _slot_key(self, request: Request) -> str:
         return str(self._crawler.engine.downloader.get_slot_key(request))
-
-
-class TimeLeft:
-    """Limits each attempt of a request to the time that its search has left."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._timeout = crawler.settings.getfloat("DOWNLOAD_TIMEOUT") or inf
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    def process_request(self, request: Request) -> None:
-        left = time_left(self._crawler.spider, request)
-        if not left:  # as a time-out, 0 would mean the default
-            raise IgnoreRequest("no time left")
-        if left < inf:
-            request.meta["download_timeout"] = min(self._timeout, left)
-            if "search_id" not in request.cb_kwargs:
-                request.meta["dont_retry"] = True

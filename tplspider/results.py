@@ -123,14 +123,15 @@ class Results:
         self, key: KeyPage, summary: CandidateSearch, row: dict[str, Any]
     ) -> list[CandidateSearch | TextRow]:
         """What a line of a list gets by itself: its summary, and its row in a table of texts."""
-        own = dict(key.input) if key.input else None
-        given = replace(summary, requested_url=key.requested_url, line=key.line, input=own)
+        line, asked = key.line, key.requested_url
+        own = dict(line.input) if line.input else None
+        given = replace(summary, requested_url=asked, line=line.number or None, input=own)
         if not self._spider.table_text:
             return [given]
         # The first line says which columns a list has: a column of ours has one name in all rows.
-        self.columns = self.columns or list(key.row)
+        self.columns = self.columns or list(line.row)
         names = table_columns(self.columns, self._spider.table_text)[len(self.columns) :]
-        own_row = {**dict.fromkeys(self.columns, ""), **key.row}
+        own_row = {**dict.fromkeys(self.columns, ""), **line.row}
         table_row = TextRow({**own_row, **dict(zip(names, row.values(), strict=True))})
         table_row.search_id = summary.search_id
         return [given, table_row]
@@ -179,7 +180,8 @@ class Results:
             outcome = "complete" if summary.complete else "partial"
         is_new = spider.is_list and search_id and not repeated
         try:
-            journal.commit(key.line, key.mark, outcome, asdict(summary) if is_new else None, row)
+            made = asdict(summary) if is_new else None
+            journal.commit(key.line.number, key.line.mark, outcome, made, row)
         except OSError as error:
             logger.error("The results cannot be stored: %s", error)  # noqa: TRY400
             count_lost(self._crawler, search_id)

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from filelock import BaseFileLock
-
     from tplspider.feeds import FeedFile
 
 _TABLES = """
+BEGIN EXCLUSIVE;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS done (line INTEGER PRIMARY KEY, mark BLOB, outcome TEXT);
 CREATE TABLE IF NOT EXISTS searches (search_id TEXT PRIMARY KEY, summary TEXT, row TEXT);
 CREATE TABLE IF NOT EXISTS feeds (path TEXT PRIMARY KEY, length INTEGER);
+COMMIT;
 """
 
 
@@ -38,20 +38,21 @@ class Journal:
     def __init__(self, folder: Path | None) -> None:
         self.is_kept = folder is not None
         self.files: dict[str, FeedFile] = {}  # open feeds, by path
-        self._lock: BaseFileLock | None = None
         try:
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _locked(folder / "tplspider.lock")
-            self._db = sqlite3.connect(folder / "tplspider.sqlite" if folder else "")
+            self._db = sqlite3.connect(folder / "tplspider.sqlite" if folder else "", timeout=0)
             self._db.isolation_level = None
             # SIGKILL takes nothing that was written; a loss of power is not provided for.
             self._db.execute("PRAGMA synchronous = OFF")
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # for this crawl alone
             self._db.execute(f"PRAGMA journal_mode = {'WAL' if folder else 'OFF'}")
             self._db.executescript(_TABLES)
             self.lengths: dict[str, int] = dict(self._db.execute("SELECT * FROM feeds"))
         except (OSError, sqlite3.Error) as error:
-            raise ValueError(f"JOBDIR: {error}") from None
+            is_locked = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            why = "another crawl is using it" if is_locked else error
+            raise ValueError(f"JOBDIR: {why}") from None
 
     def bind(self, description: Mapping[str, str]) -> None:
         """Remember what the crawl is; ValueError if it was another one at the first start."""
@@ -104,7 +105,7 @@ class Journal:
 
     def commit(
         self,
-        line: int | None,
+        line: int,
         mark: bytes,
         outcome: str,
         summary: Mapping[str, Any] | None = None,
@@ -119,7 +120,7 @@ class Journal:
         self._db.execute("BEGIN")
         if self.is_kept:
             self._db.executemany("INSERT OR REPLACE INTO feeds VALUES (?, ?)", self.lengths.items())
-        if line is not None:
+        if line:
             self._db.execute("INSERT OR REPLACE INTO done VALUES (?, ?, ?)", (line, mark, outcome))
         if summary:
             values = (summary["search_id"], json.dumps(summary), json.dumps(row or {}))
@@ -138,16 +139,3 @@ class Journal:
 
     def close(self) -> None:
         self._db.close()
-        if self._lock:
-            self._lock.release()
-
-
-def _locked(path: Path) -> BaseFileLock:
-    from filelock import FileLock, Timeout  # imported lazily: few crawls need it
-
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError("JOBDIR: another crawl is using it") from None
-    return lock

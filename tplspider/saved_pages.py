@@ -139,17 +139,14 @@ def check_folder(folder: Path, *, many: bool = False) -> None:
 
 
 def _our_files(folder: Path) -> set[str]:
-    """The manifest, and the pages that it lists."""
-    listed = _pages_in(folder / MANIFEST)
-    ours = set() if listed is None else {MANIFEST, *listed}
-    return {name for name in ours if (folder / name).is_file() and not (folder / name).is_symlink()}
-
-
-def _pages_in(path: Path) -> set[str] | None:
-    """The files that a manifest lists; None if it is not one of ours."""
+    """The manifest, and the pages that it lists; nothing if it is not one of ours."""
     try:
         # A run that was killed as it opened the file has left it empty.
-        names = {row["file"] for row in json.loads(path.read_bytes() or b"[]") if row["role"]}
-        return names if all(map(_PAGE.fullmatch, names)) else None
+        rows = json.loads((folder / MANIFEST).read_bytes() or b"[]")
+        names = {row["file"] for row in rows if row["role"]}
+        if not all(map(_PAGE.fullmatch, names)):
+            return set()
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
+        return set()
+    files = [folder / name for name in (MANIFEST, *names)]
+    return {path.name for path in files if path.is_file() and not path.is_symlink()}

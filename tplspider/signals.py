@@ -7,7 +7,8 @@ many links; that many more addresses on it could not be parsed.
 
 ``link_settled(spider, session, search, visit)``: the search has taken a link into account.
 
-``search_ended(spider, session, summary)``: the search has ended. Its items follow, *summary* last.
+``search_ended(spider, session, search, summary)``: the search has ended. Its items follow,
+*summary* last. *search* is None if the key page could not be used.
 
 ``search_settled(spider, session)``: the items have passed the pipelines and are in the feeds.
 

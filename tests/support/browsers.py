@@ -21,8 +21,8 @@ from playwright.sync_api import (
 )
 
 from tests.support.crawls import run_scrapy
+from tests.support.site_server import Handler
 from tests.support.ui_server import UiServer
-from tplspider.demo.server import Handler
 from tplspider.profiles import profile_settings
 
 CHROMIUM = profile_settings("browser")["PLAYWRIGHT_LAUNCH_OPTIONS"].get("executable_path")

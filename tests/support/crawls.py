@@ -15,7 +15,7 @@ from typing import Any
 from scrapy.settings import default_settings
 
 from tests.support.ready_scrapy import scrapy_command
-from tplspider.demo.server import Handler, SiteServer
+from tests.support.site_server import Handler, SiteServer
 
 PROJECT = Path(__file__).parent.parent.parent
 SITES = PROJECT / "tests" / "sites"

@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.crawls import PROJECT, SETTINGS, Crawl, FixtureServer, Routes
 from tests.support.odd_extractors import workers_of
 from tests.support.other_project import NAME, Project
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 ADDON = 'ADDONS = {"tplspider.addon.Addon": 500}\n'
 FIELDS = '{"text": "main_text", "evidence": "evidence"}'

@@ -19,7 +19,7 @@ from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer  # type: ignore[import-untyped]  # it has no types
 
 from tests.support.crawls import Crawl, FixtureServer
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 
 PUBLIC = "93.184.216.34"
 # By the first label of a name; all others are public.

@@ -21,7 +21,6 @@ from tplspider.private_addresses import CheckedResolver
 SETTINGS = {
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.politeness.Politeness": 752,
-        "tplspider.politeness.TimeLeft": 754,
         "tplspider.private_addresses.PrivateAddressMiddleware": 760,
     },
     DNS_RESOLVER: "tests.support.stub_crawls.CheckedInternet",

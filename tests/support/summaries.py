@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 from tests.support.crawls import CRAWL, run_scrapy
-from tplspider.demo.server import KEY_PAGE, Handler, SiteServer
+from tests.support.site_server import Handler, SiteServer
+from tplspider.demo import KEY_PAGE
 
 SITE = "http://example.org"
 

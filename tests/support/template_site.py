@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 from tests.support.crawls import Routes
-from tplspider.demo.server import Handler
+from tests.support.site_server import Handler
 from tplspider.sources.saved_folder import SavedFile, SavedFolder
 from tplspider.web.page import WebPage
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.support.crawls import PROJECT, SETTINGS
-from tplspider.demo.server import Handler, SiteServer
+from tests.support.site_server import Handler, SiteServer
 
 
 @dataclass

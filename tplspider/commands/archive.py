@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
 
+from tplspider.command import OurCommand, check, given, whole_number
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Collection
@@ -22,7 +24,7 @@ ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 # The others do nothing for archived pages, and cost a third of the time.
 _NEEDED = ("HttpCacheMiddleware", "StartSpiderMiddleware")
 _OF_NETWORKS = (
-    *("tplspider.politeness.Politeness", "tplspider.politeness.TimeLeft"),
+    "tplspider.politeness.Politeness",
     "tplspider.private_addresses.PrivateAddressMiddleware",
     "tplspider.browser.BrowserMiddleware",  # what it made of a page is archived
 )
@@ -35,14 +37,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Command(BaseRunSpiderCommand):
+class Command(OurCommand, BaseRunSpiderCommand):
     """Runs the spider on a list of key pages, with archived pages in place of a network."""
 
-    def syntax(self) -> str:
-        return "FILE.warc.gz [...] -i KEYPAGES -O FILE [options]"
-
-    def short_desc(self) -> str:
-        return "Search among the pages of web archives"
+    usage = "FILE.warc.gz [...] -i KEYPAGES -O FILE [options]"
+    summary = "Search among the pages of web archives"
+    logs_all = True
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -55,32 +55,17 @@ class Command(BaseRunSpiderCommand):
         add("--index", metavar="FILE", help="where the index is (default: beside the first file)")
         add("-n", metavar="N", help="how many pages to find (default 3)")
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import apply_profile, keep_apart
-
-        assert self.settings is not None
-        keep_apart(self.settings)
-        super().process_options(args, opts)
-        apply_profile(self.settings)
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.commands.crawl import check, exit_status, refuse
-        from tplspider.log_sanitizer import guard_log
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.profiles import apply_profile
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-        assert self.crawler_process
-        assert self.settings is not None
-        settings = self.settings
-        guard_log()
-        try:
-            arguments = _arguments(opts)
-            every = _whole_number("--every", opts.every) if opts.every else 0
-            files = archive_files(args)
-            given = {"_keys": None} if every else {}
-            check(TemplateCandidatesSpider, "archive", arguments | given, settings)
-            archive, empty = _open_archive(files, opts.index)
-        except ValueError as error:
-            refuse("archive", str(error), settings)
+        apply_profile(settings := self.settings)
+        arguments = _arguments(opts)
+        every = whole_number("--every", opts.every) if opts.every else 0
+        files = archive_files(args)
+        keys = {"_keys": None} if every else {}
+        check(TemplateCandidatesSpider, "archive", arguments | keys, settings)
+        archive, empty = _open_archive(files, opts.index)
         if every:
             arguments["_keys"] = _of_each_host(archive, every)
         changes: dict[str, Any] = {
@@ -94,10 +79,8 @@ class Command(BaseRunSpiderCommand):
         # Scrapy writes a line for every request, which handlers leave out.
         logging.getLogger("scrapy").setLevel(settings.get("LOG_LEVEL"))
         settings.setdict(SETTINGS | changes, priority="cmdline")
-        crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
-        self.crawler_process.crawl(crawler, **arguments)
-        self.crawler_process.start()
-        self.exitcode = exit_status(crawler) or int(empty > 0)
+        self.crawl(TemplateCandidatesSpider, arguments)
+        self.exitcode = self.exitcode or int(empty > 0)
 
 
 def archive_files(names: Collection[str]) -> list[Path]:
@@ -150,25 +133,14 @@ def _arguments(opts: argparse.Namespace) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(opts.spargs)
     if unknown := arguments.keys() & {"url", "urls", "warc"}:
         raise ValueError(f"-a {min(unknown)}: not for archives; give key pages with -i FILE")
+    arguments |= given(opts, "summary", "texts", "report", "n")
     if opts.keys:
         arguments["urls"] = opts.keys
-    for name in ("summary", "texts", "report", "n"):
-        if (value := getattr(opts, name)) is not None:
-            arguments[name] = value
     if not (
         opts.output or opts.overwrite_output or arguments.keys() & {"summary", "texts", "report"}
     ):
         raise ValueError("give at least one of -O, --summary, --texts and --report")
     return arguments
-
-
-def _whole_number(name: str, given: str) -> int:
-    from tplspider.arguments import whole_number
-
-    try:
-        return whole_number(1)(given)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 async def _of_each_host(archive: Archive, most: int) -> AsyncIterator[KeyLine]:

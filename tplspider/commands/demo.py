@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
+from tplspider.command import OurCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -20,14 +20,11 @@ _LINK_ROW = "  {:<4}  {:<32}  {:<46}  {}"
 _PAGE_ROW = "  {:<32}  {:<46}  {}"
 
 
-class Command(ScrapyCommand):
+class Command(OurCommand):
     """Serves the site on loopback, crawls it, and prints the answer as a table."""
 
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Try it on a small website that comes with tplspider (no internet needed)"
+    usage = "[options]"
+    summary = "Try it on a small website that comes with tplspider (no internet needed)"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -39,49 +36,34 @@ class Command(ScrapyCommand):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import answer_by_command
-
-        assert self.settings is not None
-        answer_by_command(self.settings)
         local = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False, "TPLSPIDER_ALLOW_PRIVATE": True}
         for name, value in local.items():
             self.settings.set(name, value, priority=30)
         super().process_options(args, opts)
         self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider import signals
-        from tplspider.commands.crawl import LOST, check, exit_status, print_text, program, refuse
-        from tplspider.demo.server import KEY_PAGE, SiteServer
-        from tplspider.log_sanitizer import guard_log
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.command import program
+        from tplspider.demo import KEY_PAGE, serve_site
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-        assert self.crawler_process
-        assert self.settings is not None
-        guard_log()
         if args:
-            refuse("demo", f"unexpected argument {' '.join(args)!r}", self.settings)
+            raise ValueError(f"unexpected argument {' '.join(args)!r}")
         answers: list[SearchAnswer] = []
-        with SiteServer() as server:
-            arguments = {"url": server.url + KEY_PAGE, "report": opts.report}
-            check(TemplateCandidatesSpider, "demo", arguments, self.settings)
-            crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
+        with serve_site() as site:
+            arguments = {"url": site + KEY_PAGE, "report": opts.report}
 
             def take(answer: SearchAnswer) -> None:
                 answers.append(answer)
 
-            crawler.signals.connect(take, signal=signals.line_answered)
-            self.crawler_process.crawl(crawler, **arguments)
-            self.crawler_process.start()
-        self.exitcode = exit_status(crawler)
+            self.crawl(TemplateCandidatesSpider, arguments, take)
         for answer in answers:
-            lines = [*_links(answer, server.url), *_text(answer)]
+            lines = [*_links(answer, site), *_text(answer)]
             lines += [f"Report: {Path(opts.report).absolute()}", ""]
             page = "https://example.org/some/page"
             lines += ["Try it on another site:", f"  {program} candidates {page}"]
             lines += [f"  {program} text {page}"]
-            if not print_text("\n".join(lines)):
-                self.exitcode = LOST
+            self.print("\n".join(lines))
 
 
 def _links(answer: SearchAnswer, site_url: str) -> Iterator[str]:

@@ -6,22 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
+from tplspider.command import LOST, OurCommand, whole_number
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
+class Command(OurCommand):
     """Splits a list by host, or joins the results of its parts. Nothing is crawled."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        return "LIST -O DIR --count N | [DIR] --join RESULTS -O FILE"
-
-    def short_desc(self) -> str:
-        return "Split a list of key pages for several machines, and join the results"
+    usage = "LIST -O DIR --count N | [DIR] --join RESULTS -O FILE"
+    summary = "Split a list of key pages for several machines, and join the results"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -40,34 +36,27 @@ class Command(ScrapyCommand):
         add("--column", default="", help="the column with the addresses (default url)")
         add("--join", metavar="RESULTS", help="a folder with a result for each shard of DIR")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         import sqlite3
         import zlib
 
-        from tplspider.commands.crawl import LOST, print_text, refuse
         from tplspider.log_sanitizer import printable
 
-        assert self.settings is not None
+        faults: list[str] = []
         try:
-            faults = _join(args, opts) if opts.join else []
-            if not opts.join:
-                print_text(_split(args, opts))
-        except ValueError as error:
-            refuse("shard", str(error), self.settings)
-        except (
-            OSError,
-            EOFError,
-            zlib.error,
-            sqlite3.Error,
-        ) as error:  # a damaged list, a full disk
+            if opts.join:
+                faults = _join(args, opts)
+            else:
+                self.print(_split(args, opts))
+        # A damaged list, a full disk.
+        except (OSError, EOFError, zlib.error, sqlite3.Error) as error:
             faults = [str(error)]
         for fault in faults:
             print(f"scrapy shard: error: {printable(fault)}", file=sys.stderr)
-        self.exitcode = LOST if faults else 0
+            self.exitcode = LOST
 
 
 def _split(args: list[str], opts: argparse.Namespace) -> str:
-    from tplspider.arguments import whole_number
     from tplspider.keylist import KeyList
     from tplspider.shards import split
 
@@ -75,10 +64,7 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
         raise ValueError("give a list and a folder: scrapy shard LIST -O DIR --count N")
     if (opts.count is None) == (opts.pages is None):
         raise ValueError("give --count or --pages")
-    try:
-        size = whole_number(1)(opts.pages if opts.count is None else opts.count)
-    except ValueError as error:
-        raise ValueError(f"--count or --pages: {error}") from None
+    size = whole_number("--count or --pages", opts.pages if opts.count is None else opts.count)
     folder = Path(opts.output)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(f"{folder}: expected a new or empty folder")

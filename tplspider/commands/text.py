@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
-from scrapy.settings import SETTINGS_PRIORITIES
+
+from tplspider.command import LOST, OurCommand, given
 
 if TYPE_CHECKING:
     import argparse
@@ -18,18 +18,11 @@ if TYPE_CHECKING:
     from tplspider.results import SearchAnswer
 
 
-class Command(BaseRunSpiderCommand):
-    """Runs the spider, prints the text of one page, and makes a table of many.
+class Command(OurCommand, BaseRunSpiderCommand):
+    """Runs the spider, prints the text of one page, and makes a table of many."""
 
-    It needs no project. In another project it goes by its settings, but what it prints is not for
-    the pipelines and feeds of that project.
-    """
-
-    def syntax(self) -> str:
-        return "[options] <url> [<url> ...] | -i FILE"
-
-    def short_desc(self) -> str:
-        return "Print the text of pages without their template"
+    usage = "[options] <url> [<url> ...] | -i FILE"
+    summary = "Print the text of pages without their template"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -51,10 +44,6 @@ class Command(BaseRunSpiderCommand):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.profiles import answer_by_command
-
-        assert self.settings is not None
-        answer_by_command(self.settings)
         super().process_options(args, opts)
         is_one = _is_one(args, opts)
         feeds = self.settings.getdict("FEEDS")
@@ -72,26 +61,16 @@ class Command(BaseRunSpiderCommand):
         if opts.markdown:
             self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider import signals
-        from tplspider.commands.crawl import LOST, check, exit_status, print_text, refuse
-        from tplspider.log_sanitizer import CONTROLS, guard_log
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from tplspider.log_sanitizer import CONTROLS
         from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
-        assert self.crawler_process
-        assert self.settings is not None
-        guard_log()
-        if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
-            # A page that failed is reported in a line; Scrapy would print a traceback.
-            logging.getLogger("scrapy").setLevel(logging.CRITICAL)
-        if why := _why_not(args, opts):
-            refuse("text", why, self.settings)
+        self.silence_scrapy()
+        _check(args, opts)
         name = "main_html" if opts.html else "main_markdown" if opts.markdown else "main_text"
         arguments = _arguments(args, opts)
         is_one = "url" in arguments
-        check(TemplateCandidatesSpider, "text", arguments, self.settings)
-        if not is_one:
-            arguments["_table"] = name
+        arguments |= {"_quiet": True, "_progress": is_one, "_table": "" if is_one else name}
         texts: list[str] = []
         missing = set()  # reasons, which are few, also of a long list
 
@@ -103,16 +82,12 @@ class Command(BaseRunSpiderCommand):
                 if answer.template:
                     texts.append(getattr(answer.template, name))
 
-        crawler = self.crawler_process.create_crawler(TemplateCandidatesSpider)
-        crawler.signals.connect(take, signal=signals.line_answered)
-        self.crawler_process.crawl(crawler, _progress=is_one, _quiet=True, **arguments)
-        self.crawler_process.start()
-        self.exitcode = exit_status(crawler) or (LOST if missing else 0)
+        self.crawl(TemplateCandidatesSpider, arguments, take)
+        self.exitcode = self.exitcode or (LOST if missing else 0)
         if missing and not is_one:
             print(f"Not every page gave a text: {', '.join(sorted(missing))}", file=sys.stderr)
         for text in texts:  # the line of progress is gone by now
-            if not print_text(CONTROLS.sub("", text)):
-                self.exitcode = LOST
+            self.print(CONTROLS.sub("", text))
 
 
 def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
@@ -123,17 +98,13 @@ def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
     # The text is wanted, and no candidates: kinds needs the fewest loads for it.
-    arguments: dict[str, Any] = {"strategy": "kinds", **opts.spargs}
+    arguments = {"strategy": "kinds", **opts.spargs, **given(opts, "n", "report")}
     if opts.urls:
         arguments["urls"] = opts.urls
     elif _is_one(args, opts):
         arguments["url"] = args[0]
     else:
         arguments["_keys"] = _lines(args)
-    if opts.n is not None:
-        arguments["n"] = opts.n
-    if opts.report is not None:
-        arguments["report"] = opts.report
     if opts.pool is not None:
         from tplspider.pools.store import PoolFolder
 
@@ -167,17 +138,14 @@ def _explain(answer: SearchAnswer) -> None:
     print(printable(f"No text for {summary.requested_url}: {why}"), file=sys.stderr)
 
 
-def _why_not(args: list[str], opts: argparse.Namespace) -> str:
-    """What is wrong with the command line; '' if nothing is."""
-    if unknown := [arg for arg in args if arg.startswith("-")]:
-        return f"unknown option {unknown[0]!r}"
+def _check(args: list[str], opts: argparse.Namespace) -> None:
+    """Raise ValueError if the command line is wrong."""
     if bool(args) == bool(opts.urls):
         both = ", not both" if args else ""
-        return f"give the addresses of pages, or a list of them with -i FILE{both}"
+        raise ValueError(f"give the addresses of pages, or a list of them with -i FILE{both}")
     if opts.html and opts.markdown:
-        return "give --html or --markdown, not both"
+        raise ValueError("give --html or --markdown, not both")
     if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):
-        return "--explain is for the text of one page, without --pool"
+        raise ValueError("--explain is for the text of one page, without --pool")
     if opts.pool is not None and not (opts.pool and Path(opts.pool).is_dir()):
-        return f"--pool {opts.pool!r}: there is no such folder"
-    return ""
+        raise ValueError(f"--pool {opts.pool!r}: there is no such folder")

@@ -67,15 +67,6 @@ def apply_profile(settings: BaseSettings) -> None:
             settings.set(key, {**known, **value} if known else value, PROFILE_PRIORITY)
 
 
-def answer_by_command(settings: Settings) -> None:
-    """Change the settings for a command that shows the answers itself, in any project.
-
-    The log has warnings only, unless a log level is set.
-    """
-    keep_apart(settings)
-    settings.set("LOG_LEVEL", "WARNING", priority=30)
-
-
 def keep_apart(settings: Settings) -> None:
     """Keep the rows of a command from the pipelines and feeds of a project that is not ours.
 

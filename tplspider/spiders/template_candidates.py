@@ -7,7 +7,7 @@ import logging
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,11 @@ logger = logging.getLogger(__name__)
 BROWSER = "tplspider.browser.BrowserMiddleware"
 Outputs = AsyncIterator[Any]
 TEXT_ROW = "tplspider.items.TextRow"
+_SIGNALS = {
+    SearchStarted: signals.search_started,
+    LinkSettled: signals.link_settled,
+    SearchEnded: signals.search_ended,
+}
 _HEADERS = ("Content-Encoding", "Content-Type", "Location")
 
 
@@ -422,16 +427,8 @@ class TemplateCandidatesSpider(Spider):
         self.journal.close()
 
     def _announce(self, event: Event) -> None:
-        session = event.session
-        match event:
-            case SearchStarted():
-                details: dict[str, Any] = {"links": event.links, "unparsable": event.unparsable}
-                self.send(signals.search_started, session=session, search=session.search, **details)
-            case LinkSettled():
-                details = {"search": session.search, "visit": event.visit}
-                self.send(signals.link_settled, session=session, **details)
-            case SearchEnded():
-                self.send(signals.search_ended, session=session, summary=event.summary)
+        details = {each.name: getattr(event, each.name) for each in fields(event)}
+        self.send(_SIGNALS[type(event)], search=event.session.search, **details)
 
     def send(self, signal: object, **arguments: Any) -> None:
         self.crawler.signals.send_catch_log(signal, spider=self, **arguments)

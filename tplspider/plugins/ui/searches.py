@@ -171,7 +171,7 @@ class Searches:
         """The key pages to search from, as they come."""
         admission = self._spider.admission
         admission.anew = True  # the same search again is made again
-        admission.is_wanted = lambda key: key.input["run"] in self.open
+        admission.is_wanted = lambda key: key.line.input["run"] in self.open
         while line := await self._lines.get():
             yield line
 
@@ -223,7 +223,7 @@ class Searches:
 
     def search_opened(self, session: SearchSession) -> None:
         key = self._spider.searches[session.search_id].key
-        search = self._begun[session.search_id] = self.open[key.input["run"]]
+        search = self._begun[session.search_id] = self.open[key.line.input["run"]]
         search.search_id = session.search_id
         search.run.state, search.run.started = "searching", time.time()
         search.add("opened")

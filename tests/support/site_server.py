@@ -1,21 +1,16 @@
-"""Serves a folder of files on loopback, the bundled website by default."""
+"""Serves a folder of files on loopback, the demo's website by default."""
 
 from __future__ import annotations
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from mimetypes import guess_type
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tplspider.demo import SITE
 from tplspider.sources.folder import find_file
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-    from typing import Self
-
-KEY_PAGE = "/collection/penny-farthing.html"
 
 
 class SiteServer:
@@ -25,8 +20,8 @@ class SiteServer:
     redirects. *log* holds what was asked for, in the order of arrival.
     """
 
-    def __init__(self, site: Traversable | None = None) -> None:
-        self.site = site or files(__package__) / "site"
+    def __init__(self, site: Path = SITE) -> None:
+        self.site = site
         self.log: list[str] = []
         self.redirects = _redirects(self.site)
         handler = type("Handler", (Handler,), {"owner": self})
@@ -59,7 +54,7 @@ class SiteServer:
         else:
             request.answer(404, b"<h1>Not found</h1>", Content_Type="text/html")
 
-    def find(self, path: str) -> Traversable | None:
+    def find(self, path: str) -> Any:
         """The file that a path stands for, if there is one inside the site."""
         return find_file(self.site, path)
 
@@ -93,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         """Stay silent: the person at the terminal wants to see the search."""
 
 
-def _redirects(site: Traversable) -> dict[str, tuple[str, int]]:
+def _redirects(site: Path) -> dict[str, tuple[str, int]]:
     table = site / "_redirects"
     if not table.is_file():
         return {}
