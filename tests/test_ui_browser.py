@@ -76,7 +76,7 @@ def test_from_the_form_to_the_text(browser: Browser, ui: UiServer, site: GatedSi
         expect(page.locator("#text-part")).to_be_hidden()
         other = page.context.new_page()
         other.goto(ui.url)
-        other.get_by_text("2 of 3 found, 2 of 14 links tried").wait_for()
+        other.get_by_text("2 of 3 found, 3 of 14 links tried").wait_for()
         site.gate.set()
         expect(page.locator("#state")).to_have_text("complete", timeout=PATIENCE)
         expect(page.locator("#members li")).to_have_count(3)
