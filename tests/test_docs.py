@@ -84,7 +84,7 @@ def demo_site() -> Iterator[str]:
 def test_all_recipes_are_run() -> None:
     headings = re.findall(r"^## (.+)$", TEXTS["docs/recipes.md"], re.MULTILINE)
     assert [name for name, _, _ in RECIPES] == headings
-    assert len(headings) == 11
+    assert len(headings) == 10
 
 
 @pytest.mark.crawl
