@@ -87,7 +87,7 @@ def test_invalid_names(given: str) -> None:
 def test_two_outputs_in_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "keys.txt").write_text(URL)
-    other, out = "the file of another feed", overwriting("out.json")
+    other, out = "another feed", overwriting("out.json")
     assert other in fault(out, summary="out.json")
     assert other in fault(out, texts=tmp_path / "out.json")
     assert fault(overwriting("keys.txt"), url="", urls="keys.txt")

@@ -74,7 +74,7 @@ def test_answers(run: Run, serve: Serve, *, reactor: bool) -> None:
         7: ["http-404", 3, 0, None, False],
         8: ["ok", 3, 0, None, True],
     }
-    assert "neither http nor https" in hints[3]
+    assert "http or https" in hints[3]
     assert "no 'url'" in hints[4]
     assert "int" in hints[5]
     assert "n: expected a whole number" in hints[6]

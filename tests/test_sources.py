@@ -100,7 +100,7 @@ def test_a_folder_gives_what_a_crawl_of_it_gives(crawl: RunCrawl, serve: Serve) 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     site = FolderSite(tmp_path / "none")
-    with pytest.raises(NotADirectoryError, match="there is no such folder"):
+    with pytest.raises(NotADirectoryError, match="no such folder"):
         search_pages(site, f"{site.url}/")
 
 

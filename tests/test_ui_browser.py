@@ -131,7 +131,7 @@ def test_many_searches_and_cancel(browser: Browser, ui: UiServer, site: GatedSit
     with entered(browser, ui, viewport=SCREEN) as found:
         page = found.page
         search(page, lines, n=4)
-        page.get_by_text("neither http nor https").wait_for()
+        page.get_by_text("http or https").wait_for()
         expect(page.get_by_label("Address of a page")).to_have_value("javascript:ran=1")
         page.get_by_text("2 searches in progress, 1 waiting").wait_for()
         row = page.locator("#running li", has_text=f"{site.url}/visit/")

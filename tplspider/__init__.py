@@ -65,7 +65,7 @@ __all__ = [
     "sort_links",
 ]
 
-# They are imported when they are asked for: every scrapy command of an environment loads the
+# Imported lazily: every scrapy command of an environment loads the
 # commands of this package, which must cost it next to nothing.
 _NAMES = {
     "items": "CandidateSearch PageTemplate TemplateCandidate",

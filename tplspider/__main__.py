@@ -1,6 +1,6 @@
 """``tplspider URL``: the text of a page, and the other commands, for people without Scrapy.
 
-They are the commands of ``scrapy``, with the default profile in place of the settings of whatever
+They are the commands of ``scrapy``, with the default profile in place of the settings of any
 project is around. Private addresses are refused unless ``--allow-private`` is given.
 """
 
@@ -19,7 +19,7 @@ NAMES = [found.name for found in iter_modules(commands.__path__) if found.name !
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; what is no command is a page, whose text is wanted."""
+    """Run a command; anything else is the address of a page, whose text is printed."""
     command.program = "tplspider"
     given = sys.argv[1:] if arguments is None else arguments
     first = given[0] if given else "--help"

@@ -76,7 +76,7 @@ class Addon:
                 settings.setdefault_in_component_priority_dict(table, load_object(path), place)
         for name, classes in FEED_SETTINGS.items():
             _set(settings, name, {**classes, **settings.getdict(name)})
-        # What another project says of itself is said of its own spiders.
+        # BOT_NAME and USER_AGENT of another project describe its own spiders.
         least = SETTINGS_PRIORITIES["project" if is_own_project(settings) else "spider"]
         name = user_agent(settings.get("TPLSPIDER_CONTACT") or "")
         for setting, value in (("USER_AGENT", name), ("ROBOTSTXT_USER_AGENT", None)):
@@ -97,6 +97,6 @@ def is_ours(spider_class: type, *, any_of_them: bool = False) -> bool:
 
 
 def _set(settings: BaseSettings, name: str, value: object) -> None:
-    """Set what our spider needs, whatever the project has for its other spiders."""
+    """Set what our spider needs, above the settings for other spiders."""
     priority = max(SETTINGS_PRIORITIES["addon"], settings.getpriority(name) or 0)
     settings.set(name, value, priority)

@@ -36,7 +36,7 @@ class Admission:
     """
 
     def __init__(self, spider: TemplateCandidatesSpider) -> None:
-        self.changed = asyncio.Event()  # a search is over
+        self.changed = asyncio.Event()  # a search has finished
         self.is_wanted: Callable[[KeyPage], bool] = lambda _: True  # when its turn has come
         self.anew = False  # whether a search that was made before is made again
         self._spider = spider
@@ -93,14 +93,14 @@ class Admission:
         return None
 
     def _is_free(self, name: str) -> bool:
-        """Whether a host may have one more search; or a search (``=ID``) is over."""
+        """Whether a host may have one more search; or a search (``=ID``) has finished."""
         if name.startswith("="):
             return name[1:] not in self._spider.searches
         searches = self._spider.searches.values()
         return sum(search.key.host == name for search in searches) < OF_ONE_HOST
 
     async def _next_line(self, lines: AsyncIterator[KeyLine]) -> KeyLine | object | None:
-        """The next line; None at the end, _WAIT if a search is over before it comes."""
+        """The next line; None at the end, _WAIT if a search finishes before it comes."""
         self._coming = self._coming or asyncio.ensure_future(anext(lines, None))
         changed = asyncio.ensure_future(self.changed.wait())
         try:

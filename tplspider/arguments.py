@@ -390,7 +390,7 @@ def key_address(given: str) -> str:
     elif scheme is None or (_HOST_AND_PORT.match(url) and scheme[1].lower() not in _NO_HOSTS):
         url = f"https://{url}"
     elif scheme[1].lower() not in ("http", "https"):
-        raise ValueError("url: neither http nor https")
+        raise ValueError("url: expected an http or https address")
     if len(host_of(url)) > LONGEST_HOST:  # normalising it could take minutes
         raise ValueError("url: the host name is too long")
     try:

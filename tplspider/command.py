@@ -1,4 +1,4 @@
-"""What our commands have in common: wrong use, a crawl, the exit status.
+"""What our commands share: wrong use, a crawl, the exit status.
 
 | status | meaning |
 |---|---|
@@ -38,7 +38,7 @@ program = "scrapy"  # its name in messages
 
 
 class OurCommand(ScrapyCommand):
-    """A command that needs no project, and refuses wrong use in one line.
+    """A command that needs no project, and reports wrong use.
 
     In another project it goes by its settings, but its rows are not for its pipelines and feeds.
     Commands import what they need when they run: every ``scrapy`` command loads all of them.
@@ -96,7 +96,7 @@ class OurCommand(ScrapyCommand):
 
     @abstractmethod
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Do what is asked for. Raises ValueError, or OSError, if that cannot be done."""
+        """Run the command. Raises ValueError or OSError if that fails."""
 
     def crawl(
         self,
@@ -182,7 +182,7 @@ def _allow_open_files() -> None:
 
 
 def refuse(command: str, why: str, settings: BaseSettings) -> NoReturn:
-    """End a command that cannot do what it was asked for, with one line that says why.
+    """End a command that cannot do its work, with the reason.
 
     Where the log goes to a file, as on a server, the line is there as well.
     """
@@ -195,7 +195,7 @@ def refuse(command: str, why: str, settings: BaseSettings) -> NoReturn:
 
 
 def exit_status(crawler: Crawler) -> int:
-    """The exit status for a crawl of ours that is over."""
+    """The exit status of a finished crawl of ours."""
     from tplspider.web.page import BAD_INPUT
 
     counts = getattr(crawler.spider, "counts", None)

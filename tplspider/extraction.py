@@ -60,7 +60,7 @@ def load_extractor(name: str) -> Extractor:
         raise ValueError(f"extractor {name!r}: a worker cannot import it: put it into a module")
     try:
         found = getattr(import_module(module), attribute)
-    except Exception as error:  # importing runs whatever the module has in it
+    except Exception as error:  # importing runs the module
         raise ValueError(f"extractor {name!r}: {_one_line(error)}") from error
     if not callable(found):
         raise ValueError(f"extractor {name!r}: {type(found).__name__} is not a function")  # noqa: TRY004 - of a setting
@@ -76,7 +76,7 @@ def run_extractor(
     for_report: bool = False,
     markdown: bool = False,
 ) -> PageTemplate | None:
-    """What an extractor returns. Raises TypeError if it is not a PageTemplate.
+    """The result of an extractor. Raises TypeError if it is not a PageTemplate.
 
     *most* goes to an extractor that takes it; any other gets the first *most* pages. *for_report*
     adds the cleaned key page, *markdown* adds the texts as Markdown.
@@ -174,7 +174,7 @@ class Extraction:
         return answer.found
 
     def hurry(self, seconds: float) -> None:
-        """Give up on what is queued or running now and not done in so many seconds."""
+        """Give up on texts that are queued or running now and not done in so many seconds."""
         end = asyncio.get_running_loop().time() + seconds
         for limit in self._limits:
             if not limit.expired() and end < (limit.when() or float("inf")):

@@ -77,7 +77,7 @@ def plan_outputs(
     try:
         "\U0001f6b2".encode(settings.get("FEED_EXPORT_ENCODING") or "utf-8")
     except (LookupError, UnicodeEncodeError):
-        raise ValueError("FEED_EXPORT_ENCODING: expected utf-8, or the like") from None
+        raise ValueError("FEED_EXPORT_ENCODING: expected an encoding such as utf-8") from None
     taken = {Path(arguments.urls).absolute()} if arguments.urls else set()
     chosen = settings.getdictorlist("FEED_EXPORT_FIELDS") or None
     asked = [
@@ -91,7 +91,7 @@ def plan_outputs(
     ):
         path = local_path(uri)
         if uri in feeds or path in taken:
-            raise ValueError(f"{label}: the file of another feed, or the list of key pages")
+            raise ValueError(f"{label}: in use for another feed, or as the list of key pages")
         if path:
             taken.add(path)
             try_to_open(label, path)
@@ -241,7 +241,7 @@ class FeedFile(io.FileIO):
     """The file of a feed, without a buffer: what was written is in it when the journal says so.
 
     The first fault is kept and logged, and nothing more is written, so that one full disk does not
-    cost the other feeds. A pipe whose reader has gone ends the crawl: nobody waits for its pages.
+    cost the other feeds. A pipe without a reader ends the crawl.
     """
 
     in_turns = True  # whether all that follows the last commit is of one search

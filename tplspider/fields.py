@@ -50,7 +50,7 @@ STEP = 1.0  # seconds: how often items are looked for that have waited long enou
 
 
 class FieldsMiddleware:
-    """Takes items out of what callbacks give; :class:`HeldItems` gives them to the pipelines.
+    """Takes items from callbacks; :class:`HeldItems` sends them to the pipelines.
 
     A callback that waits costs a task for each of CONCURRENT_ITEMS, so pages do not wait here: if
     items come too fast, the engine is paused. Only pages with very many items wait, and those that
@@ -201,11 +201,11 @@ class HeldItems:
         """Take a page without items, to compare others of its site with."""
         try:
             self._release(self._pools.add(_read(response), None))
-        except Exception as error:  # noqa: BLE001 - no item is the worse for it
+        except Exception as error:  # noqa: BLE001 - no item is lost
             logger.debug("%s cannot be read: %r", response.url, error)
 
     def flush(self) -> None:
-        """Release all that waits for a pool."""
+        """Release all items that wait for a pool."""
         self._release(self._pools.flush())
 
     def count(self, name: str) -> None:
@@ -218,7 +218,7 @@ class HeldItems:
             page.size = len(page.source.packed)
             self._held_bytes += page.size
             self._release(self._pools.add(page.source, page))
-        except Exception as error:  # noqa: BLE001 - its items are worth more than their texts
+        except Exception as error:  # noqa: BLE001 - the items matter more than their texts
             page.released = page.compared = True
             self._failed(page, error)
         return page
@@ -261,7 +261,7 @@ class HeldItems:
 
     def _failed(self, page: _Page, error: Exception) -> None:
         self.count("failed")
-        logger.warning("%s cannot be compared, its items lack texts: %s", page.response.url, error)
+        logger.warning("%s cannot be compared, items get no texts: %s", page.response.url, error)
 
     def _advance(self, site: str) -> None:
         """Items of a site whose turn has come go to the pipelines."""
@@ -296,7 +296,7 @@ class HeldItems:
             for name, content in self._fields.items():
                 # Items of one page do not share lists, which a pipeline may change.
                 adapter[name] = copy(getattr(found, content))
-        except Exception as error:  # noqa: BLE001 - whatever the class of the item raises
+        except Exception as error:  # noqa: BLE001 - the class of the item may raise anything
             self.count("refused")
             if type(item) not in self._refusing:
                 self._refusing.add(type(item))
@@ -338,7 +338,7 @@ class HeldItems:
         self._release(self._pools.give_out_older(longest), early=True)
 
     async def _give_out_all(self, reason: str) -> None:
-        """Give out all items before the spider closes."""
+        """Release all items before the spider closes."""
         engine, is_idle = self._crawler.engine, reason == "finished"
         if not is_idle and self._end is None:
             self.over = True

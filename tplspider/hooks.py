@@ -27,7 +27,7 @@ def check_hooks() -> None:
 
 
 def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[None]]) -> None:
-    """Await *give_results*, with the reason, before the spider is closed for whatever reason.
+    """Await *give_results*, with the reason, before the spider closes.
 
     No signal comes early enough: when Scrapy signals that a spider closes, the pipelines are closed
     already. Everything that ends a crawl calls this method of the engine. The first caller's reason

@@ -35,7 +35,7 @@ _threads: list[Thread] = []  # that of the reactor, if we have started it
 
 @dataclass(frozen=True)
 class PageText:
-    """The text of a page; all of its text if *evidence* is 0: then no other page told anything."""
+    """The text of a page; all of its text if *evidence* is 0."""
 
     url: str  # where redirects ended
     title: str
@@ -143,7 +143,7 @@ def search_many(
     given = settings if isinstance(settings, BaseSettings) else dict(settings or {})
     merged.update(given, priority="cmdline")
     if merged.get("JOBDIR"):
-        raise ValueError("JOBDIR: inputs of a program cannot be read again; use a list of them")
+        raise ValueError("JOBDIR: needs a list that can be read again (scrapy crawl -a urls=FILE)")
     TemplateCandidatesSpider.check({**arguments, "_keys": None}, merged)
     return ManySearches(_Crawl(inputs, merged, arguments))
 

@@ -49,7 +49,7 @@ class ValidationPipeline:
         self.crawler = crawler
         # The pages of each search that passed, and their ranks, until its summary comes.
         self._seats: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        # The explored pages and witnesses of searches that are over, as long.
+        # The explored pages and witnesses of finished searches, as long.
         self._seen: dict[str, set[str]] = {}
         crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 

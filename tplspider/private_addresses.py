@@ -1,4 +1,4 @@
-"""Keeps a crawl from private addresses: literal ones, and names that resolve to such."""
+"""Keeps a crawl from private addresses: literal ones, and names that resolve to them."""
 # ruff: noqa: N803 - names that Twisted gives to arguments
 
 from __future__ import annotations

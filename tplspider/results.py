@@ -44,7 +44,7 @@ class SearchAnswer:
 
 
 class Results:
-    """Gives the items of searches that are over, and notices when they are written.
+    """Yields the items of finished searches, and notices when they are written.
 
     So the rows of one search stand together in a feed, and nothing is half written when the journal
     calls the search done.
@@ -69,7 +69,7 @@ class Results:
             self._crawler.signals.connect(handler, signal=signal)
 
     async def of(self, search: OpenSearch, *, hurried: bool = False) -> AsyncGenerator[Any, None]:
-        """The items of a search that is over: its candidates, its text, its summary."""
+        """The items of a finished search: its candidates, its text, its summary."""
         session, spider = search.session, self._spider
         if search.gives_results or session.summary is None:
             return
@@ -100,7 +100,7 @@ class Results:
                     await process_item(self._crawler, item)
             raise
         except Exception:
-            logger.exception("The results of %s cannot be given", session.key_url)
+            logger.exception("The results of %s cannot be written", session.key_url)
             count_lost(self._crawler, session.search_id)
         finally:
             spider.settle(search)
@@ -122,7 +122,7 @@ class Results:
     def _of_line(
         self, key: KeyPage, summary: CandidateSearch, row: dict[str, Any]
     ) -> list[CandidateSearch | TextRow]:
-        """What a line of a list gets by itself: its summary, and its row in a table of texts."""
+        """The items of a line alone: its summary, and its row in a table of texts."""
         line, asked = key.line, key.requested_url
         own = dict(line.input) if line.input else None
         given = replace(summary, requested_url=asked, line=line.number or None, input=own)
@@ -153,7 +153,7 @@ class Results:
             try:
                 await self._spider.reports.write(given, text)
                 self._crawler.stats.inc_value("tplspider/reports")
-            except Exception as error:  # noqa: BLE001 - the search has its rows, whatever it is
+            except Exception as error:  # noqa: BLE001 - the rows are written already
                 logger.error("The report cannot be written: %s", error)  # noqa: TRY400
                 count_lost(self._crawler, summary.search_id)
         if self._is_done(key, summary, row, repeated=repeated):

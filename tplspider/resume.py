@@ -67,7 +67,7 @@ class Journal:
         if changed:
             raise ValueError(
                 f"JOBDIR: {', '.join(changed)} changed since the first start:"
-                " give what was given then, or another JOBDIR"
+                " use the same, or another JOBDIR"
             )
 
     def start_feeds(self, feeds: Mapping[str, bool]) -> None:
@@ -85,10 +85,7 @@ class Journal:
         """Whether a line is done; ValueError if it was another line then."""
         found = self._db.execute("SELECT mark FROM done WHERE line = ?", (line,)).fetchone()
         if found and found[0] != mark:
-            raise ValueError(
-                f"JOBDIR: line {line} of the list is not the one that was searched before:"
-                " give the same list, or another JOBDIR"
-            )
+            raise ValueError(f"JOBDIR: line {line} of the list has changed: use another JOBDIR")
         return bool(found)
 
     def outcomes(self) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""The pages of a search as they came: kept until it is over, and saved as files of a folder.
+"""The pages of a search as they came: kept until it ends, and saved as files of a folder.
 
 A manifest lists the pages of one run. It is written first, so it lists all files of ours whenever a
 run is killed.

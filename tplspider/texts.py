@@ -1,4 +1,4 @@
-"""The pages of a search once it is over: the text of its key page, and files of all of them."""
+"""The pages of a finished search: the text of its key page, and files of all of them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PageTexts:
     async def make(
         self, search: OpenSearch, *, hurried: bool = False
     ) -> tuple[PageTemplate | None, str]:
-        """Save the pages of a search that is over, and make its text, if they are asked for.
+        """Save the pages of a finished search, and make its text, if requested.
 
         Where the text is lost, gives the reason.
         """

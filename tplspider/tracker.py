@@ -144,7 +144,7 @@ class CliqueTracker:
         self.give(search)
 
     def give(self, search: OpenSearch) -> None:
-        """Give the results of a search that is over, if no callback does."""
+        """Yield the results of a finished search, if no callback does."""
         self._start(self._give(search))
 
     async def _give(self, search: OpenSearch) -> None:

@@ -120,7 +120,7 @@ def _open_archive(files: list[Path], index: str | None) -> tuple[Archive, int]:
         for what, count in file.faults.items():
             logger.warning("%s: %s: %d", path, what, count)
         if not file.records:
-            logger.warning("%s: it has no pages", path)
+            logger.warning("%s: no pages in it", path)
             empty += bool(file.faults or not file.size)
     if not any(file.records for file in archive.files.values()):
         raise ValueError("no file is a readable WARC file with pages")

@@ -40,5 +40,5 @@ class Command(OurCommand):
         try:
             self.print(report_feeds([*map(Path, args)], opts.report, template, opts.search))
         except KeyboardInterrupt:
-            print("scrapy report: ended before all reports were written", file=sys.stderr)
+            print("scrapy report: interrupted before all reports were written", file=sys.stderr)
             raise SystemExit(LOST) from None

@@ -23,7 +23,7 @@ class Command(OurCommand, BaseRunSpiderCommand):
         add = parser.add_argument_group(title="Strip").add_argument
         add("--markdown", action="store_true", help="add the column main_markdown")
         add("--html", action="store_true", help="add the column main_html")
-        add("--base-url", metavar="URL", help="the address of the folder, if it is not known")
+        add("--base-url", metavar="URL", help="the address that the folder was saved from")
         add("--pool", metavar="DIR", help="use the pools in this folder, and keep them there")
         add("--index", metavar="FILE", help="the index of WARC files (default: beside the first)")
         add("--workers", metavar="N", help="how many processes to use (default: one for each core)")

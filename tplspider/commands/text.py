@@ -33,9 +33,7 @@ class Command(OurCommand, BaseRunSpiderCommand):
         parser.add_argument(
             "--report", metavar="FILE", help="write an HTML report; for several pages, a folder"
         )
-        parser.add_argument(
-            "--pool", metavar="DIR", help="compare with a saved pool; search only without one"
-        )
+        parser.add_argument("--pool", metavar="DIR", help="use the pools saved in this folder")
         parser.add_argument("--json", action="store_true", help="print lines of JSON")
         parser.add_argument("--html", action="store_true", help="print HTML, not text")
         parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
@@ -97,7 +95,7 @@ def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
 
 def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
     """The arguments of the spider."""
-    # The text is wanted, and no candidates: kinds needs the fewest loads for it.
+    # Only the text is wanted: kinds needs the fewest loads for it.
     arguments = {"strategy": "kinds", **opts.spargs, **given(opts, "n", "report")}
     if opts.urls:
         arguments["urls"] = opts.urls
@@ -120,7 +118,7 @@ async def _lines(addresses: list[str]) -> AsyncIterator[KeyLine]:
 
 
 def _explain(answer: SearchAnswer) -> None:
-    """Say on standard error why there is no text, or what the text is worth."""
+    """Report on standard error why there is no text, or how good it is."""
     from tplspider.log_sanitizer import printable
     from tplspider.web.page import NOT_LOADED
 
@@ -148,4 +146,4 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):
         raise ValueError("--explain is for the text of one page, without --pool")
     if opts.pool is not None and not (opts.pool and Path(opts.pool).is_dir()):
-        raise ValueError(f"--pool {opts.pool!r}: there is no such folder")
+        raise ValueError(f"--pool {opts.pool!r}: no such folder")

@@ -26,10 +26,10 @@ class Command(OurCommand):
         add = parser.add_argument_group(title="Page").add_argument
         add("--open", action="store_true", help="open the page in the browser")
         add("--port", metavar="PORT", help="the port, which is remembered (default 8765)")
-        add("--host", metavar="HOST", default="127.0.0.1", help="listen there (default 127.0.0.1)")
+        add("--host", metavar="HOST", default="127.0.0.1", help="where to listen (127.0.0.1)")
         add("--dir", metavar="DIR", help="the folder for searches and the token")
         add("--new-token", action="store_true", help="make a new token")
-        add("--extension", metavar="DIR", help="write the browser extension to a folder, and end")
+        add("--extension", metavar="DIR", help="write the browser extension to a folder, and exit")
         add_profile(parser)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -37,7 +37,7 @@ class Command(OurCommand):
         from tplspider.profiles import profile_names
 
         if args:
-            raise ValueError(f"{args[0]!r}: addresses go into the page that scrapy ui --open shows")
+            raise ValueError(f"{args[0]!r}: enter addresses in the page of scrapy ui --open")
         if opts.search_profile is not None and opts.search_profile not in profile_names():
             names = ", ".join(profile_names())
             raise ValueError(f"--profile {opts.search_profile!r}: expected one of {names}")

@@ -29,7 +29,7 @@ class _Handler(SimpleHTTPRequestHandler):
             super().do_GET()
 
     def log_message(self, *args: object) -> None:
-        """Stay silent: the person at the terminal wants to see the search."""
+        """Stay silent: the terminal shows the search."""
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""What stands beside the crawl: each plugin needs an extra of its own."""
+"""Optional parts: each plugin needs an extra of its own."""

@@ -133,7 +133,7 @@ class SitePools(Generic[Entry]):
         return self.give_out(next(iter(self._waiting))) if self._waiting else []
 
     def flush(self) -> list[Released[Entry]]:
-        """Release all that waits, site by site. Pages that are added may wait again."""
+        """Release all waiting pages, site by site. Pages that are added may wait again."""
         return [released for site in [*self._waiting] for released in self.give_out(site)]
 
     def save(self) -> None:
@@ -233,7 +233,7 @@ class SiteTemplates(Generic[Token]):
 
     Each page is compared with the few nearest of the pool of its site. The first pages of a site
     are buffered until its pool is ready; pages of one site are released in the order in which
-    they were added, each exactly once. ``flush`` gives out the rest, and saves the pools.
+    they were added, each exactly once. ``flush`` releases the rest, and saves the pools.
 
     The pool is the same in any order of pages (see
     :class:`~tplspider.pools.pool.Pool`). What a page is compared with depends on which pages of its
@@ -296,7 +296,7 @@ class SiteTemplates(Generic[Token]):
         if held < 0:
             raise ValueError(f"held={held!r}: expected 0 or more")
         if ready > pool:
-            raise ValueError(f"ready={ready!r}: a pool of {pool!r} pages never has so many")
+            raise ValueError(f"ready={ready!r}: more than the {pool!r} pages of a pool")
         self._pools: SitePools[tuple[PooledPage, Token]] = SitePools(
             pool=pool,
             ready=ready,

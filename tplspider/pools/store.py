@@ -75,7 +75,7 @@ class PoolFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is run inside takes effect, or nothing; other processes wait."""
+        """A transaction: everything inside takes effect, or nothing; other processes wait."""
         with self._lock:
             self.run("BEGIN IMMEDIATE")
             with self._connection:  # commits, or rolls back
@@ -126,7 +126,7 @@ class PoolStore(Protocol):
     """Where pools are kept from one crawl to the next."""
 
     def load(self, site: str) -> Iterable[PooledPage]:
-        """The pages of a pool; none where there is none that can be used."""
+        """The pages of a pool; none if there is no valid one."""
 
     def save(self, site: str, pages: Iterable[PooledPage]) -> None:
         """Keep these pages."""
@@ -159,7 +159,7 @@ class PoolFolder:
             raise ValueError(f"{str(directory)!r} cannot be a folder for pools: {reason}") from None
 
     def load(self, site: str) -> list[PooledPage]:
-        """The pages of the pool of a site; none where there is none that can be used."""
+        """The pages of the pool of a site; none if there is no valid one."""
         try:
             if self._file or (self.directory / KEPT).exists():
                 return [*self._opened().read(site)]
@@ -211,7 +211,7 @@ class PoolCache:
         self._most_bytes = megabytes * 1_000_000
         self._bytes = 0
         self._store = store
-        self._sites: OrderedDict[str, SitePool] = OrderedDict()  # in memory, the last met last
+        self._sites: OrderedDict[str, SitePool] = OrderedDict()  # the last used comes last
         self._file: PoolFile | None = None
 
     def __len__(self) -> int:
@@ -259,7 +259,7 @@ class PoolCache:
         return SitePool(Pool(self._file.read(site), self.most), *found[0]) if found else None
 
     def _put_first(self) -> None:
-        """Put the pool of the site that was not met for longest into the file."""
+        """Move the pool of the least recently used site to the file."""
         site, known = next(iter(self._sites.items()))
         try:
             self._file = self._file or PoolFile()

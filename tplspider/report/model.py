@@ -57,7 +57,7 @@ def make_report(summary: Summary, template: Template | None = None) -> Report:
         raise ValueError(f"{found.search_id[:50]!r} is not the id of a search (16 hex digits)")
     made = None if template is None else check_template(template)
     if made and made.search_id and made.search_id != found.search_id:
-        raise ValueError(f"the text of search {made.search_id[:50]!r} is not that of this one")
+        raise ValueError(f"the text belongs to another search: {made.search_id[:50]!r}")
     hints = get_type_hints(ExploredLink)
     for row in found.explored:
         _check_fields(row, hints, {*hints}, "an explored link")

@@ -209,7 +209,7 @@ class ReportWriter:
             folder.write_index()
 
 
-# Reports of searches that are over, made of the feeds that hold their summaries and texts.
+# Reports of finished searches, made of the feeds with their summaries and texts.
 
 _FORMATS = (".json", ".jl", ".jsonl", ".csv")
 

@@ -160,7 +160,7 @@ def end_line(summary: CandidateSearch) -> str:
 
 
 def missing_line(summary: CandidateSearch) -> str:
-    """Of an incomplete answer, the page that was nearest to being a member, and why it is not."""
+    """For an incomplete answer: the page that was nearest to being a member, and what it lacks."""
     rows = [row for row in summary.explored if row["missing"] and not summary.complete]
     if not rows:
         return ""
@@ -222,7 +222,7 @@ def summary(
     hint: str,
     witness: Visit | None,
 ) -> CandidateSearch:
-    """How a search went that had a key page with that many links."""
+    """The summary of a search from a key page with that many links."""
     distances = HyperlinkDistances(search.key_page.identity)
     values = [similarity(search.key_page, visit.page) for visit in search.found if visit.page]
     return CandidateSearch(

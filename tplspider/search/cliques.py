@@ -103,7 +103,7 @@ class CompleteSubdigraphs:
 
 @dataclass(slots=True)
 class SearchBudget:
-    """How many candidates a step may still look at."""
+    """How many candidates a step may still examine."""
 
     nodes: int = MAX_SEARCH_NODES
 
@@ -114,7 +114,7 @@ class SearchBudget:
 
 
 class OutOfNodesError(Exception):
-    """A step has looked at as many candidates as it may."""
+    """A step has examined as many candidates as it may."""
 
 
 def first_clique(
@@ -311,11 +311,11 @@ class Exploration:
 
     @property
     def bounded(self) -> bool:
-        """Whether a step of the search for the largest CS gave up."""
+        """Whether a step gave up."""
         return self._subdigraphs.bounded
 
     def __contains__(self, identity: object) -> bool:
-        """Whether this is the final address of a page that is known: no need to load it."""
+        """Whether this is the final address of a known page: no need to load it."""
         return identity in self._final
 
     def duplicate_of(self, page: Page) -> str:
@@ -352,8 +352,8 @@ class Exploration:
     def account(self, visit: Visit, answer: Answer) -> None:
         """Take into account what the next link by rank gave.
 
-        A link to a known address is a duplicate, whatever the answer is, and is not a load. Nor is
-        one that there is nothing of.
+        A link to a known address is a duplicate, whatever the answer, and is not a load. Nor is
+        an absent one.
         """
         self.visits.append(visit)
         known = self._final.get(visit.link.identity)
@@ -440,18 +440,18 @@ class RedirectWays:
         self._alone: set[int] = set()  # links that go all the way by themselves
 
     def start(self, rank: int, identity: str) -> None:
-        """A link is asked for."""
+        """Note that a link is requested."""
         self._starts[identity] = rank
 
     def follow(self, rank: int, identity: str) -> None:
-        """A link goes where it is redirected to."""
+        """Note that a link is followed to its redirect."""
         self._hops[rank] += 1
         self._heading[rank] = identity
         if not self._is_passed(identity):
             self._passed[identity] = Meeting(rank, self._hops[rank])
 
     def end(self, rank: int) -> None:
-        """A link is taken into account."""
+        """Note that a link is taken into account."""
         self._heading.pop(rank, None)
 
     def is_ahead(self, identity: str) -> bool:

@@ -148,7 +148,7 @@ def strategy_named(name: str) -> Strategy:
     module, colon, function = name.partition(":")
     try:
         found = getattr(import_module(module), function) if colon else None
-    except Exception as error:  # an import runs whatever the module contains
+    except Exception as error:  # importing runs the module
         raise ValueError(f"strategy: {module} cannot be imported: {error}") from error
     if not callable(found):
         expected = f"{', '.join(STRATEGIES)}, or package.module:function"

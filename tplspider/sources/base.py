@@ -74,7 +74,7 @@ def drive(
     source: SiteSource,
     keep: Callable[[Page, WebPage], object] = lambda _page, _source: None,
 ) -> None:
-    """Load what a session asks for, until it is over; *keep* is given its pages."""
+    """Load the links of a session until it ends; *keep* is called with its pages."""
     most = session.limits.max_redirects
     _give(session, keep, None, *_load(source, session.url, most))
     while visits := session.take():

@@ -75,10 +75,10 @@ class FolderSite:
     def load(self, url: str) -> WebPage | Redirect | NoPage:
         """The file at an address, the address of a directory, or the reason why there is none.
 
-        Raises NotADirectoryError where there is no such folder.
+        Raises NotADirectoryError where no such folder.
         """
         if not self._loaded and not self.folder.is_dir():
-            raise NotADirectoryError(ENOTDIR, "there is no such folder", str(self.folder))
+            raise NotADirectoryError(ENOTDIR, "no such folder", str(self.folder))
         if url not in self._loaded:
             try:
                 self._loaded[url] = self._load(url)

@@ -250,7 +250,7 @@ class TemplateCandidatesSpider(Spider):
                 for request in self.open(key):
                     yield request
         except (ValueError, OSError, EOFError, zlib.error) as error:  # the list, or the journal
-            logger.error("%s", error)  # noqa: TRY400 - it says it all
+            logger.error("%s", error)  # noqa: TRY400 - the message is complete
             count_lost(self.crawler)
             return
         self.counts.is_finished = not self.counts.lost_of
@@ -359,13 +359,13 @@ class TemplateCandidatesSpider(Spider):
         if rank is not None and (found := session.judge(rank, target)):
             return found
         if 0 < self._limits.longest_url < len(target):
-            return NoPage(TOO_LONG)  # Scrapy would drop it without a word
+            return NoPage(TOO_LONG)  # Scrapy would drop it silently
         if rank is not None:
             session.follow(rank, target)
         return None
 
     async def request_failed(self, failure: Failure) -> Outputs:
-        """Tell a session why a link, or the key page, gave no page."""
+        """Report to a session why a link, or the key page, gave no page."""
         request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
         rank = request.cb_kwargs.get("rank")
         search = self._expecting(request.cb_kwargs.get("search_id", ""), rank)
@@ -388,7 +388,7 @@ class TemplateCandidatesSpider(Spider):
         search.session.tell(rank, answer, url)
 
     async def _go_on(self, search: OpenSearch) -> Outputs:
-        """Request what a session wants next; when it is over, give its items."""
+        """Request the next links of a session; when it has ended, yield its items."""
         for request in self.next_requests(search):
             yield request
         if search.session.phase == "over" and not search.gives_results:
@@ -399,7 +399,7 @@ class TemplateCandidatesSpider(Spider):
     # The end of a search.
 
     def settle(self, search: OpenSearch) -> None:
-        """A search is done with: there is a place for another one."""
+        """Release a search: there is a free slot for another one."""
         search.pages.close()
         del self.searches[search.session.search_id]
         cookies = self.crawler.get_downloader_middleware(

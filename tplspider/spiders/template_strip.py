@@ -76,7 +76,7 @@ class StripArguments:
     """The spider arguments (``-a NAME=VALUE``)."""
 
     source: str = option("", str, "a folder of saved pages, or a WARC file")
-    base_url: str = option("", _base_url, "the address of the folder, if it is not known otherwise")
+    base_url: str = option("", _base_url, "the address that the folder was saved from otherwise")
     pool: str = option("", str, "a folder with pools of pages, which are used and kept")
     index: str = option("", str, "of WARC files: where the index is, or is made")
     workers: int = option(0, whole_number(1), "processes (default: one for each core)")
@@ -253,7 +253,7 @@ class TemplateStripSpider(Spider):
                     logger.error("%s (%d times)", fault, count)
                     count_lost(self.crawler)
         except (ValueError, OSError, sqlite3.Error) as error:  # the index, or the folder
-            logger.error("%s", error)  # noqa: TRY400 - it says it all
+            logger.error("%s", error)  # noqa: TRY400 - the message is complete
             count_lost(self.crawler)
             return
         self.counts.is_finished = True
@@ -278,7 +278,7 @@ class TemplateStripSpider(Spider):
             for fault, count in file.faults.items():
                 logger.warning("%s: %s (%d)", path, fault, count)
             if not file.records:
-                logger.error("%s: there is no page in it", path)
+                logger.error("%s: no pages in it", path)
                 count_lost(self.crawler)
         return archive.open()
 

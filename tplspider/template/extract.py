@@ -194,7 +194,7 @@ class Comparison:
 
     *loose* are elements that are template and have text directly inside that is not; *data* are
     parts that the page has because of what it is about, such as links to neighbouring pages.
-    *labels* are texts amid the page's own that are template, by their nodes (`find_labels`), if
+    *labels* are texts within the page's own that are template, by their nodes (`find_labels`), if
     asked for.
     """
 
@@ -248,7 +248,7 @@ def compare_pages(
             break
         check_time()
         if page.digest == digest:
-            logger.info("%s is the key page once more: left out of the comparison", page.url)
+            logger.info("%s is a copy of the key page: not compared", page.url)
             continue
         other = ready(page)
         mapping = TreeMapping(flat, other.page, check_time, inside, other.inside).mapped
@@ -258,13 +258,13 @@ def compare_pages(
             and other.page.loose == flat.loose
         )
         if is_copy or page.url.partition("#")[0] == key.url.partition("#")[0]:
-            logger.info("%s is the key page once more: left out of the comparison", page.url)
+            logger.info("%s is a copy of the key page: not compared", page.url)
             spare -= 1
             continue
         if not any(counterpart > 0 for counterpart in mapping) and not has_lines(
             lines, other.lines
         ):
-            logger.info("%s has nothing in common with the key page: left out", page.url)
+            logger.info("%s has nothing in common with the key page: not compared", page.url)
             spare -= 1
             continue
         mappings.append(mapping)
@@ -351,7 +351,7 @@ def without_labels(page: FlatPage, labels: list[int]) -> FlatPage:
 
 
 def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTemplate:
-    """What can be said of a page by itself."""
+    """The result for a page without any other page."""
     root = flat.elements[0]
     found = _outcome(url, [])
     tops = top_level(root)
@@ -370,7 +370,7 @@ def without_evidence(url: str, flat: FlatPage, wanted: frozenset[str]) -> PageTe
 
 
 def not_compared(flat: FlatPage) -> Comparison:
-    """A page of which nothing is known to be template, but for the body itself."""
+    """A page without evidence: nothing but the body itself is template."""
     template = [place == 0 for place in range(len(flat.tags))]
     return Comparison(flat, template, [0], lines=page_lines(flat))
 
@@ -568,8 +568,8 @@ def extract_template(
 ) -> PageTemplate:
     """The template of the key page and what is left of it, given pages that share the template.
 
-    The pages are taken in the order they are given, up to *most* that tell something about the key
-    page. Where none does there is no evidence: all of the page is content.
+    The pages are taken in the given order, up to *most* that are informative about the key
+    page. If none is, there is no evidence: all of the page is content.
     Raises TimeoutError when comparing the pages takes longer than *seconds*.
     """
     return Companions(most=0).extract(key, pages, seconds=seconds, most=most)

@@ -156,7 +156,7 @@ def _set_stray_text_apart(page: FlatPage) -> None:
 
 
 def contents(page: FlatPage) -> list[Content]:
-    """What each element is by itself, which is what two of them have to share to be the same."""
+    """What each element is by itself: what two of them must share to be the same."""
     texts = page.texts
     if not _WHOLE.isdisjoint(page.tags):
         texts = texts[:]

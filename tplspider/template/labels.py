@@ -1,4 +1,4 @@
-"""Labels: words that pages of one kind have in the same place, amid what is their own.
+"""Labels: words that pages of one kind have in the same place, within their own text.
 
 "Director:" beside a name and "Read more" below each lead say nothing of the page. No tree tells
 them from data that pages happen to share; their company does: where labels stand, most of what

@@ -1,4 +1,4 @@
-"""How much speaks for each line of a page being main text: sums of weights that were learnt.
+"""The score of each line of a page, as main text: a sum of learnt weights.
 
 A line has features, each with a name and a weight. In the first stage they are what the page itself
 says of it. In the second, scores of the first are features as well: those of its neighbours, and
@@ -400,7 +400,7 @@ _IN_MENU: Feature = ("in", ".menu")
 
 
 def left_out(first: ScoredLines) -> list[bool]:
-    """Of each line, whether it is left out whatever its score.
+    """For each line, whether it is left out regardless of its score.
 
     These are comments beside a text, short lines beside it in what is named as a menu (such as a
     breadcrumb), and links to places on the page that stand in a row.

@@ -1,8 +1,7 @@
 """The lines of a page as a reader sees them, of code as they are written.
 
-A block is a line. The same words make the same line, whatever ``font`` and ``span`` they are
-wrapped in: what the tree of a page cannot tell of hand-made pages, its lines can. An inline element
-never ends a line.
+A block is a line. The same words make the same line in any ``font`` and ``span``: lines show what
+hand-made pages share where their trees differ. An inline element never ends a line.
 """
 
 from __future__ import annotations

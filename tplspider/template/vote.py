@@ -604,7 +604,7 @@ def _in_rows(sizes: list[int], known: list[bool], common: list[bool]) -> list[bo
 
 
 def has_lines(lines: list[Line], found: Counter[tuple[str, str]]) -> bool:
-    """Whether a page has enough of the key page's lines to tell something about it."""
+    """Whether a page shares enough of the key page's lines to be informative."""
     shared = 0
     for line in lines:
         if any(name in found for name in line.names):
@@ -712,7 +712,7 @@ def drop_sandwiched(
 ) -> list[int]:
     """Drop rows of template that are words, not links, between lines of the page's own.
 
-    With one page to compare with, there is no telling what both happen to have from what all pages
+    With one page to compare with, one cannot tell what both happen to have from what all pages
     have; but template stands before the page's own and after it.
     Returned are elements that stay template for what is in them, and whose words are dropped.
     """

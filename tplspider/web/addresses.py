@@ -52,12 +52,12 @@ def without_user(href: str) -> str:
     '//example.org/a@b'
     >>> without_user("///me:secret@example.org/")
     Traceback (most recent call last):
-    ValueError: a user where browsers find one, and others a path
+    ValueError: a user name that not all programs would find
     """
     before, authority, rest = _split(href)
     if not authority:
         if _hides_user(href):
-            raise ValueError("a user where browsers find one, and others a path")
+            raise ValueError("a user name that not all programs would find")
         return href
     _, user, host_and_port = authority.rpartition("@")
     host, port = _host_and_port(host_and_port)

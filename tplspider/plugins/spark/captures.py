@@ -36,7 +36,7 @@ def read_manifest(given: Namespace) -> list[str]:
         raise ValueError(f"{given.manifest}: {getattr(error, 'strerror', None) or error}") from None
     names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not names:
-        raise ValueError(f"{given.manifest}: there is no file in this manifest")
+        raise ValueError(f"{given.manifest}: no files in this manifest")
     if any("://" in name for name in [*names, given.index or given.output]):
         raise ValueError("archives, index and output must be paths that all workers have")
     return list(dict.fromkeys(str(Path(name).absolute()) for name in names))
@@ -61,7 +61,7 @@ def open_captures(
     table.write.parquet(f"{given.output}/files")
     empty = sum(not records for _, records, _ in rows)
     if empty == len(rows):
-        raise ValueError("there is no page in any of the files")
+        raise ValueError("no pages in any of the files")
     tell(f"{len(rows)} WARC files, {empty} of them without any page: see the table files")
     return Captures(str(index), tuple(map(str, archive.files)))
 

@@ -107,7 +107,7 @@ def check(given: Namespace) -> Wanted:
     """Check the arguments as ``scrapy crawl`` does; ValueError if they are wrong."""
     arguments = arglist_to_dict(given.spargs)
     if wrong := [name for name in _OUTPUTS if name in arguments]:
-        raise ValueError(f"-a {wrong[0]}: the job says this itself")
+        raise ValueError(f"-a {wrong[0]}: the job sets this itself")
     settings = Settings()
     settings.setmodule(_PROFILE, priority="project")
     settings.setdict(arglist_to_dict(given.settings), priority="cmdline")
@@ -199,7 +199,7 @@ class CrawlTask:
     def _crawl(self, folder: Path, count: int) -> str:
         """Crawl the list of a folder; gives why lines are left over.
 
-        The crawl has a JOBDIR: if its process is killed, perhaps for want of memory, it goes on.
+        The crawl has a JOBDIR: if its process is killed, perhaps out of memory, it continues.
         """
         command = [sys.executable, "-m", "scrapy", *self.command[:-1]]
         command += [f"{self.command[-1]}{folder}/list.jl"]

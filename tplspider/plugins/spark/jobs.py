@@ -1,4 +1,4 @@
-"""What the jobs have in common: arguments, the session, and tables that Spark commits.
+"""What the jobs share: arguments, the session, and tables that Spark commits.
 
 Tasks give rows as JSON, each with the name of its table. They are written once, as text, and the
 tables are made from that: nothing is searched or crawled a second time.
@@ -46,7 +46,7 @@ def job_parser(name: str, description: str, *, archives: bool = False) -> Argume
 
 
 def tell(line: str) -> None:
-    """A line for the person who runs the job."""
+    """Print a line for the user."""
     print(f"tplspider: {line}", file=sys.stderr, flush=True)
 
 
@@ -137,7 +137,7 @@ def _batch(rows: list[tuple[str, str]]) -> pa.RecordBatch:
 
 
 def tell_outcomes(summaries: DataFrame) -> None:
-    """Say how many key pages have which outcome."""
+    """Print how many key pages have which outcome."""
     found = summaries.groupBy("complete", "key_outcome").count().collect()
     counts: dict[str, int] = {}
     for row in found:

@@ -135,7 +135,7 @@ class Access:
             raise RefusedError(401, SIGN_IN)
         if request.method not in _READING:
             if not is_own:
-                raise RefusedError(403, "a change has to come from this page")
+                raise RefusedError(403, "changes must come from this page")
             return True
         # Browsers send the cookie for what pages on other ports of this host ask for, too.
         site = request.headers.get("Sec-Fetch-Site", "none")

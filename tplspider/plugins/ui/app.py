@@ -86,7 +86,7 @@ def _guard(access: Access, connections: Connections) -> Any:
                 connections.trust(request.transport)
             response = await handler(request)
         except web.HTTPException as error:
-            words = {404: "there is no such page", 405: "not in this way", 413: "too much at once"}
+            words = {404: "no such page", 405: "not in this way", 413: "too much at once"}
             response = _refusal(request, error.status, words.get(error.status, error.reason))
         except (RefusedError, StoreError, ValueError, web.RequestPayloadError) as error:
             response = _refusal(request, getattr(error, "status", 400), str(error))
@@ -215,7 +215,7 @@ class App:
         return web.json_response(answer, status=201 if runs else 400)
 
     async def search(self, request: web.Request) -> web.Response:
-        """All that is known of one search."""
+        """Everything about one search."""
         run = self._run(request)
         found: Answer = {"summary": None, "candidates": [], "text": None}
         if run.has_answer:
@@ -229,13 +229,13 @@ class App:
         return web.json_response({**_entry(run), **found})
 
     async def cancel(self, request: web.Request) -> web.Response:
-        """End one search, with what it has."""
+        """End one search, with its results so far."""
         run = self._run(request)
         self._searches.cancel([run.id])
         return web.json_response(_entry(run))
 
     async def cancel_all(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
-        """End all that goes on."""
+        """End all open searches."""
         return web.json_response({"cancelled": self._searches.cancel([*self._searches.open])})
 
     async def code(self, request: web.Request) -> web.Response:
@@ -245,7 +245,7 @@ class App:
         return web.json_response({"address": f"{self._access.address}/enter?code={code}"})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """The events of a search, a line each, until it is over."""
+        """The events of a search, a line each, until it ends."""
         run = self._run(request)
         search = self._searches.open.get(run.id) or ended(run)
         out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
@@ -302,12 +302,12 @@ class App:
             return search.run
         if run := self._searches.store.get(run_id):
             return run
-        raise RefusedError(404, "there is no such search in the list")
+        raise RefusedError(404, "no such search in the list")
 
     def _answer(self, request: web.Request) -> Answer:
         if answer := self._searches.store.answer(request.match_info["id"]):
             return answer
-        raise RefusedError(404, "there is no answer of such a search")
+        raise RefusedError(404, "this search has no answer")
 
 
 def _export(answers: Iterable[Answer], kind: str, form: str) -> IO[bytes]:

@@ -81,7 +81,7 @@ def read_lines(
 
 
 class OpenSearch:
-    """A search that is not over, and its events so far."""
+    """An open search, and its events so far."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -97,7 +97,7 @@ class OpenSearch:
         changed.set()
 
     async def follow(self) -> AsyncIterator[list[dict[str, Any]]]:
-        """All events, from the first one until the search is over."""
+        """All events, from the first one until the search ends."""
         place = 0
         while not place or self._events[place - 1]["event"] != "ended":
             if place == len(self._events):
@@ -107,7 +107,7 @@ class OpenSearch:
 
 
 def ended(run: Run) -> OpenSearch:
-    """The events of a search that was over before."""
+    """The events of a search that had ended before."""
     search = OpenSearch(run)
     search.add("ended", search=vars(run))
     return search
@@ -118,7 +118,7 @@ def _member(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def outcome(summary: CandidateSearch, *, has_text: bool) -> str:
-    """The one word for what a search came to."""
+    """The state of a finished search, in a word."""
     if summary.complete or summary.method == "pool":
         return "complete"
     if summary.cs_size:
@@ -211,7 +211,7 @@ class Searches:
         try:
             self.store.save([search.run for search in searches], answer, report)
         except StoreError as error:
-            logger.error("Answers are lost: %s", error)  # noqa: TRY400 - it says it all
+            logger.error("Answers are lost: %s", error)  # noqa: TRY400 - the message is complete
             for search in searches:
                 search.run.note = f"its answer is lost: {error}"
                 search.run.has_answer = search.run.has_report = False

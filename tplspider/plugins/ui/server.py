@@ -183,7 +183,7 @@ def run_ui(
             _run_server(folder, opts, make_process, say)
     except Timeout:
         if opts.new_token:
-            why = f"--new-token: a server has {folder.path} already: end it first"
+            why = f"--new-token: a server uses {folder.path}: end it first"
             raise ValueError(why) from None
         _show(ask_for_address(folder), say, is_opened=opts.open)
 
@@ -219,7 +219,7 @@ def _run_server(
             if port != before:
                 say(f"The port is now {port}: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
-            say(f"Ctrl-C ends it; in another terminal, this prints a new address: {command}")
+            say(f"Press Ctrl-C to end. For a new address, run in another terminal: {command}")
 
         serving = asyncio.get_event_loop().create_task(
             serve(process, folder, access, listener, ready)
@@ -273,7 +273,7 @@ def ask_for_address(folder: StateFolder) -> str:
         }
         return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"a server has {folder.path}, but does not answer: {error}") from error
+        raise ValueError(f"a server uses {folder.path}, but does not answer: {error}") from error
 
 
 def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
@@ -304,13 +304,13 @@ def give_extension(opts: argparse.Namespace) -> str:
     folder = Path(opts.extension).resolve()
     port = state.port() if opts.port is None else read_port(opts.port)
     if not port:
-        raise ValueError("--port 0: the extension has to know the port")
+        raise ValueError("--port 0: the extension needs a fixed port")
     if port != state.port():
         try:
             with state.lock:  # from now on the server listens where the extension looks for it
                 state.write("port", str(port))
         except Timeout:
-            raise ValueError(f"--port {port}: a server has {state.path}: end it first") from None
+            raise ValueError(f"--port {port}: a server uses {state.path}: end it first") from None
     write_extension(folder, port)
     state.token()  # makes one if there is none
     names = {"folder": folder, "port": port, "token": state.token_file}
@@ -330,7 +330,7 @@ def write_extension(folder: Path, port: int) -> None:
     manifest = folder / _MANIFEST
     is_ours = manifest.is_file() and _ID in manifest.read_bytes()
     if not is_ours and any(folder.iterdir()):
-        raise ValueError(f"{folder}: there are other files in it: give a new or an empty folder")
+        raise ValueError(f"{folder}: it has other files: give a new or empty folder")
     for name, data in ours.items():
         (folder / name).write_bytes(data)
 

@@ -61,7 +61,7 @@ class Run:
     loads: int = 0
     members: list[dict[str, Any]] = field(default_factory=list)  # rank, url, title
     headline: str = ""  # the answer in a sentence
-    note: str = ""  # what else there is to know
+    note: str = ""  # further remarks
     advice: str = ""  # what to try
     length: int = 0  # characters of the text
     has_answer: bool = False
@@ -106,7 +106,7 @@ class Store:
             )
 
     def save(self, runs: Sequence[Run], answer: Answer | None = None, report: bytes = b"") -> None:
-        """Save runs that are over; a single one with its answer and report."""
+        """Save finished runs; a single one with its answer and report."""
         packed = zlib.compress(json.dumps(answer).encode()) if answer else None
         page = zlib.compress(report) if report else None
         with self._errors(), self._file:
@@ -116,7 +116,7 @@ class Store:
             )
 
     def closed(self, before: int, most: int) -> list[Run]:
-        """The newest runs that are over, or those older than the number *before*."""
+        """The newest finished runs, or those older than the number *before*."""
         with self._errors():
             rows = self._file.execute(
                 "SELECT number, record FROM runs WHERE NOT is_open AND number < ?"
