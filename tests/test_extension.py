@@ -8,7 +8,7 @@ import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.plugins.ui.server import PORT, bookmarklet, write_extension
+from tplspider.plugins.ui.server import PORT, write_extension
 
 FOLDER = PROJECT / "tplspider" / "plugins" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())
@@ -54,10 +54,3 @@ def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="other files"):
         write_extension(tmp_path, PORT)
     assert contents(tmp_path) == {name: b'{"name": "another"}'}
-
-
-def test_the_bookmarklet() -> None:
-    """It opens the form, and knows no token; the docs have it."""
-    text = bookmarklet(PORT)
-    assert text.startswith(f'javascript:void open("http://127.0.0.1:{PORT}/?url="+encodeURI')
-    assert f"\n    {text}\n" in (PROJECT / "docs" / "ui.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Reports, and the extension, in Firefox, driven over WebDriver BiDi, which it has built in.
+"""The extension in Firefox, driven over WebDriver BiDi, which it has built in.
 
 Without a window there is no toolbar to click on: popup.html is opened in a tab behind a page of a
 fixture site, as in Chromium, for which Firefox wants the driver to have access to all of it.
@@ -22,10 +22,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.support.browsers import written_extension
 from tests.support.site_server import SiteServer
-from tests.support.summaries import demo_search, hostile_search, index_rows
 from tests.support.ui_server import UiServer
 from tplspider.demo import KEY_PAGE
-from tplspider.report.writer import INDEX, ReportFolder
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 pytestmark = [
@@ -40,16 +38,11 @@ ORIGINS = "{origins: ['http://127.0.0.1/*']}"
 ENTER = "\ue007"
 PATIENCE = 60  # seconds, for a start on a busy machine
 _LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
-# Before anything of a page runs: what its policy blocks, and what throws.
-_WATCH = """() => {
-    self.blocked = [];
-    addEventListener("securitypolicyviolation", (event) => blocked.push(event.blockedURI), true);
-}"""
 
 
 @dataclass
 class Firefox:
-    """A running Firefox. *told* is its console, *asked* what its page asked for but its file."""
+    """A running Firefox. *told* is its console, *asked* what its pages asked for."""
 
     socket: ClientConnection
     told: list[str] = field(default_factory=list)
@@ -73,9 +66,7 @@ class Firefox:
                 if entry["level"] in ("error", "warn"):
                     self.told.append(entry["text"])
             elif answer.get("method") == "network.beforeRequestSent":
-                url = answer["params"]["request"]["url"]
-                if not url.startswith("data:"):  # which asks nobody; Firefox has some of its own
-                    self.asked.append(url)
+                self.asked.append(answer["params"]["request"]["url"])
             elif answer.get("method") == "browsingContext.userPromptOpened":
                 self.told.append(answer["params"]["message"])
 
@@ -83,14 +74,6 @@ class Firefox:
         self.send("session.new", capabilities={})
         events = ["log.entryAdded", "network.beforeRequestSent", "browsingContext.userPromptOpened"]
         self.send("session.subscribe", events=events)
-        self.send("script.addPreloadScript", functionDeclaration=_WATCH)
-
-    def open(self, path: Path) -> None:
-        """Open a file in a tab of its own."""
-        self.told, self.asked = [], []
-        self.new_tab()
-        self.asked.clear()  # of the empty tab
-        self.go(path.as_uri())
 
     def new_tab(self) -> str:
         """Open a tab, in front of the others, and use it from now on."""
@@ -159,44 +142,6 @@ def firefox(*options: str, preferences: Mapping[str, object] | None = None) -> I
             process.wait()
             assert process.stderr
             process.stderr.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Firefox]:
-    with firefox() as found:
-        yield found
-
-
-def test_reports(browser: Firefox, tmp_path: Path) -> None:
-    """That of the demo, with its script; those of a hostile site."""
-    found, _ = demo_search(tmp_path)
-    browser.open(tmp_path / "report.html")
-    for _ in range(2):
-        browser.evaluate("document.querySelector('#links th button').click()")
-    ranks = "[...document.querySelectorAll('#links tbody td:first-child')].map(n => +n.textContent)"
-    assert browser.evaluate(ranks) == [row["rank"] for row in reversed(found["explored"])]
-    assert_harmless(browser)
-    found, made = hostile_search()
-    folder = ReportFolder(tmp_path)
-    for other in index_rows():
-        folder.add(other)
-    folder.add(found, made)
-    folder.write_index()
-    for name in (f"{found['search_id']}.html", INDEX):
-        browser.open(tmp_path / name)
-        assert "<script>" in browser.evaluate("document.body.innerText")
-        assert_harmless(browser)
-
-
-def assert_harmless(browser: Firefox) -> None:
-    # A request or a script that comes late.
-    browser.evaluate("new Promise((done) => setTimeout(done, 100))")
-    assert browser.told == []
-    assert browser.asked == []
-    state = browser.evaluate(
-        "[typeof ran, blocked, document.scripts.length, document.title !== '']"
-    )
-    assert state == ["undefined", [], 1, True]
 
 
 def test_a_search_from_the_popup(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class UiServer:
         port = () if (folder / "port").exists() or "--port" in options else ("--port", "0")
         self._log = (folder.parent / f"{folder.name}.log").open("ab")
         # With few files that it may open, as on other systems.
-        shell = ("sh", "-c", 'ulimit -n "$0" && exec "$@"', str(limit)) if limit else ()
+        shell = ("sh", "-c", 'ulimit -S -n "$0" && exec "$@"', str(limit)) if limit else ()
         command = [*shell, sys.executable, "-m", "scrapy", "ui", "--dir", str(folder), *port]
         command += [*options, *(f"-s{name}={value}" for name, value in given.items())]
         files: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": self._log, "text": True}

@@ -26,35 +26,25 @@ class Command(OurCommand):
         add = parser.add_argument_group(title="Page").add_argument
         add("--open", action="store_true", help="open the page in the browser")
         add("--port", metavar="PORT", help="the port, which is remembered (default 8765)")
-        add("--host", metavar="HOST", default="127.0.0.1", help="where to listen (127.0.0.1)")
         add("--dir", metavar="DIR", help="the folder for searches and the token")
-        add("--new-token", action="store_true", help="make a new token")
-        add("--extension", metavar="DIR", help="write the browser extension to a folder, and exit")
+        add("--extension", metavar="DIR", help="write the browser extension to a folder, and end")
         add_profile(parser)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.command import print_text
-        from tplspider.profiles import profile_names
 
         if args:
-            raise ValueError(f"{args[0]!r}: enter addresses in the page of scrapy ui --open")
-        if opts.search_profile is not None and opts.search_profile not in profile_names():
-            names = ", ".join(profile_names())
-            raise ValueError(f"--profile {opts.search_profile!r}: expected one of {names}")
+            raise ValueError(f"{args[0]!r}: addresses go into the page that scrapy ui --open shows")
         try:
             from tplspider.plugins.ui.server import give_extension, prepare, run_ui
-            from tplspider.plugins.ui.store import StoreError
         except ImportError as error:
             missing = f"{error.name} is not installed: in a clone, pip install -e '.[ui]'"
             raise ValueError(missing) from None
-        try:
-            if opts.extension is not None:
-                self.print(give_extension(opts))
-                return
+        if opts.extension is not None:
+            self.print(give_extension(opts))
+        else:
             prepare(self.settings)
             run_ui(opts, self._make_process, print_text)
-        except StoreError as error:
-            raise ValueError(str(error)) from None
 
     def _make_process(self) -> AsyncCrawlerProcess:
         from scrapy.crawler import AsyncCrawlerProcess

@@ -8,9 +8,10 @@ import time
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import new as new_hmac
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.datatypes import LocalCache
 
 if TYPE_CHECKING:
     import socket
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
+HOST = "127.0.0.1"  # not localhost, which might be an address of IPv6
 CODE_SECONDS = 60.0
 MOST_CONNECTIONS = 128  # well below the number of files that a process may open
 PATIENCE = 10.0  # seconds that a connection has to send a request with the token
@@ -33,7 +35,7 @@ SIGN_IN = (
 )
 
 
-class RefusedError(Exception):
+class RefusedError(ValueError):
     """A request that is not answered: the status, and why."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -67,20 +69,17 @@ class Access:
     """
 
     def __init__(
-        self, token: str, host: str, port: int, *, clock: Callable[[], float] = time.monotonic
+        self, token: str, port: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.cookie = f"tplspider_{port}"  # cookies of a host are sent to all of its ports
-        # Where a browser on this machine finds the server.
-        name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not bound by this
-        self.address = f"http://{f'[{name}]' if ':' in name else name}:{port}"
-        self._token, self._port, self._clock = token, port, clock
-        self._names = {"127.0.0.1", "localhost", "::1", host.lower()}
-        address = address_of(host)
-        self._has_any_address = bool(address and address.is_unspecified)
+        self.address = f"http://{HOST}:{port}"
+        self._hosts = (f"{HOST}:{port}", f"localhost:{port}")
+        self._token, self._clock = token, clock
         self._start = token_hex(16)
         self._secrets = [each.encode() for each in (token, key_of(token, port, self._start))]
-        self._codes: dict[str, tuple[str, float]] = {}  # where they lead, and until when
-        self._sessions: dict[str, None] = {}
+        # Where they lead, and until when.
+        self._codes: LocalCache[str, tuple[str, float]] = LocalCache(_MOST)
+        self._sessions: LocalCache[str, None] = LocalCache(_MOST)
 
     def hello(self, nonce: str) -> dict[str, str]:
         """Prove that this server knows the token. A client asks before it sends anything."""
@@ -93,8 +92,6 @@ class Access:
         """A code that leads a browser to *path*, once. ValueError for a path that is not ours."""
         if not _OWN_PATH.fullmatch(path):
             raise ValueError("to: expected a path of this server, such as /searches/...")
-        while len(self._codes) >= _MOST:
-            del self._codes[next(iter(self._codes))]
         code = token_urlsafe(24)
         self._codes[code] = path, self._clock() + CODE_SECONDS
         return code
@@ -106,8 +103,6 @@ class Access:
 
     def open_session(self) -> str:
         """The value of a cookie for a browser that came with a code."""
-        while len(self._sessions) >= _MOST:
-            del self._sessions[next(iter(self._sessions))]
         value = token_urlsafe(32)
         self._sessions[value] = None
         return value
@@ -118,7 +113,7 @@ class Access:
     def check(self, request: web.Request) -> bool:
         """Whether a request is the owner's. Raises RefusedError if it may not be answered."""
         host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
-        if not self.is_own_host(host):  # a site may have its name lead to 127.0.0.1
+        if host.lower() not in self._hosts:  # a site may have its name lead to 127.0.0.1
             raise RefusedError(403, "this server does not have that name (Host)")
         is_own = origin == f"http://{host}"
         if origin is not None and not is_own and not origin.startswith(_EXTENSIONS):
@@ -144,30 +139,11 @@ class Access:
             raise RefusedError(403, "other pages may not use this server (Sec-Fetch-Site)")
         return True
 
-    def is_own_host(self, header: str) -> bool:
-        """Whether a value of the header Host means this server.
-
-        A server on all addresses goes by any address, but not by any name: the owners of names can
-        have them lead here (DNS rebinding).
-        """
-        name, _, port = header.lower().rpartition(":")
-        name = name.removeprefix("[").removesuffix("]")
-        is_known = name in self._names or (self._has_any_address and address_of(name) is not None)
-        return is_known and port == str(self._port)
-
     def _has_secret(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")
         value = given.strip().encode("utf-8", "replace")
         found = [compare_digest(value, each) for each in self._secrets]
         return any(found) and scheme.lower() == "bearer"
-
-
-def address_of(host: str) -> IPv4Address | IPv6Address | None:
-    """The IP address that a host is, if it is not a name."""
-    try:
-        return ip_address(host)
-    except ValueError:
-        return None
 
 
 class Connections:

@@ -20,7 +20,6 @@ from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError
 from tplspider.plugins.ui.searches import ended, read_lines
-from tplspider.plugins.ui.store import StoreError
 from tplspider.report.words import reason_words
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def _guard(access: Access, connections: Connections) -> Any:
         except web.HTTPException as error:
             words = {404: "no such page", 405: "not in this way", 413: "too much at once"}
             response = _refusal(request, error.status, words.get(error.status, error.reason))
-        except (RefusedError, StoreError, ValueError, web.RequestPayloadError) as error:
+        except (ValueError, web.RequestPayloadError) as error:
             response = _refusal(request, getattr(error, "status", 400), str(error))
         except ConnectionError:
             raise

@@ -21,14 +21,14 @@ from secrets import token_hex, token_urlsafe
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
-from tplspider.plugins.ui.access import Access, Connections, address_of, key_of, proof_of
+from tplspider.command import check
+from tplspider.plugins.ui.access import HOST, Access, Connections, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
 from tplspider.plugins.ui.store import Store
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 http_logger = logging.getLogger(f"{__name__}.http")
 http_logger.setLevel(logging.CRITICAL)
 
-HOST, PORT = "127.0.0.1", 8765
+PORT = 8765
 _GRACE = 10.0  # seconds that the crawl has at the end
 
 
@@ -59,10 +59,9 @@ class StateFolder:
         self.token_file = path / "token"
         self.lock = FileLock(path / "server.lock", timeout=0)  # who has it is the server
 
-    def token(self, *, new: bool = False) -> str:
-        """The token: that of the last time, or a *new* one."""
-        found = self.read("token")
-        if new or not found:
+    def token(self) -> str:
+        """The token of the last time, or a new one."""
+        if not (found := self.read("token")):
             found = token_urlsafe(32)
             self.write("token", found)
         return found
@@ -113,7 +112,7 @@ def prepare(settings: Settings) -> None:
         settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
     if settings.get("JOBDIR"):
         raise ValueError("JOBDIR: scrapy ui does not use it")
-    TemplateCandidatesSpider.check({"_keys": None}, settings)
+    check(TemplateCandidatesSpider, "ui", {"_keys": None}, settings)
 
 
 async def serve(
@@ -182,9 +181,6 @@ def run_ui(
         with folder.lock:
             _run_server(folder, opts, make_process, say)
     except Timeout:
-        if opts.new_token:
-            why = f"--new-token: a server uses {folder.path}: end it first"
-            raise ValueError(why) from None
         _show(ask_for_address(folder), say, is_opened=opts.open)
 
 
@@ -195,23 +191,11 @@ def _run_server(
     say: Callable[[str], object],
 ) -> None:
     before = folder.port()
-    # The extension looks for 127.0.0.1: localhost might be an address of IPv6.
-    host = (
-        HOST if opts.host.lower() == "localhost" else opts.host.removeprefix("[").removesuffix("]")
-    )
-    with _listen(host, before if opts.port is None else read_port(opts.port)) as listener:
+    with _listen(before if opts.port is None else read_port(opts.port)) as listener:
         process = make_process()  # which sets up the log
         port = listener.getsockname()[1]
         folder.write("port", str(port))
-        access = Access(folder.token(new=opts.new_token), host, port)
-        folder.write("address", access.address)
-        found = address_of(host)
-        if not (found and found.is_loopback):
-            logger.warning(
-                "--host %s: others in your network can reach this server, and what they send and"
-                " get is not encrypted: anyone who sees the token or a cookie can search from here",
-                host,
-            )
+        access = Access(folder.token(), port)
 
         def ready(address: str) -> None:
             _show(address, say, is_opened=opts.open)
@@ -245,23 +229,22 @@ def _show(address: str, say: Callable[[str], object], *, is_opened: bool) -> Non
         Thread(target=webbrowser.open, args=(address,)).start()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(port: int) -> socket.socket:
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=128)
+        return socket.create_server((HOST, port), backlog=128)
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ValueError(
-                f"port {port} is in use: give another with --port; or, if scrapy ui has it,"
-                " the --dir of that one"
-            ) from error
-        raise ValueError(f"--host {host!r} --port {port}: {error.strerror or error}") from error
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise ValueError(
+            f"port {port} is in use: give another with --port; or, if scrapy ui has it,"
+            " the --dir of that one"
+        ) from error
 
 
 def ask_for_address(folder: StateFolder) -> str:
     """An address to sign in by, of the server that has this folder. Raises ValueError."""
-    token, address = folder.token(), folder.read("address")
-    port = urlsplit(address).port or 0
+    token, port = folder.token(), folder.port()
+    address = f"http://{HOST}:{port}"
     try:
         nonce = token_hex(16)
         hello = _ask(f"{address}/api/hello?nonce={nonce}")
@@ -293,9 +276,7 @@ The extension is in {folder}, for scrapy ui on port {port}. Load it:
   Firefox: open about:debugging#/runtime/this-firefox, press "Load Temporary Add-on", and
     choose the folder's manifest.json
 Then start scrapy ui, press the button, and paste the token, which is in
-  {token}
-If you want no extension, this address as a bookmark opens the form, filled in with the page's:
-  {bookmarklet}"""
+  {token}"""
 
 
 def give_extension(opts: argparse.Namespace) -> str:
@@ -313,8 +294,7 @@ def give_extension(opts: argparse.Namespace) -> str:
             raise ValueError(f"--port {port}: a server uses {state.path}: end it first") from None
     write_extension(folder, port)
     state.token()  # makes one if there is none
-    names = {"folder": folder, "port": port, "token": state.token_file}
-    return _WRITTEN.format(**names, bookmarklet=bookmarklet(port))
+    return _WRITTEN.format(folder=folder, port=port, token=state.token_file)
 
 
 def write_extension(folder: Path, port: int) -> None:
@@ -333,9 +313,3 @@ def write_extension(folder: Path, port: int) -> None:
         raise ValueError(f"{folder}: it has other files: give a new or empty folder")
     for name, data in ours.items():
         (folder / name).write_bytes(data)
-
-
-def bookmarklet(port: int) -> str:
-    """The address of a bookmark that opens our form with the page's address; it has no token."""
-    address = f'"http://127.0.0.1:{port}/?url="+encodeURIComponent(location.href)'
-    return f'javascript:void open({address},"_blank","noopener")'

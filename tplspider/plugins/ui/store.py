@@ -31,7 +31,7 @@ CREATE INDEX IF NOT EXISTS open_runs ON runs (is_open);
 """
 
 
-class StoreError(Exception):
+class StoreError(ValueError):
     """The file cannot be read or written."""
 
     status = 507  # of HTTP
