@@ -6,20 +6,17 @@ nearest to it are drawn: all of them would be a grey blot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import cos, hypot, pi, sin
 from typing import TYPE_CHECKING
-from unicodedata import combining, east_asian_width
 
 from tplspider.report.model import KEY, Report
-from tplspider.report.words import short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     Point = tuple[float, float]
-    Box = tuple[float, float, float, float]
 
 MOST_PAGES = 40  # in a drawing, and in the table of who links to whom
 MOST_NEAR = 3  # pages whose missing links are drawn
@@ -27,38 +24,11 @@ NEAR = 2  # links that such a page may lack
 WIDTH = 960
 _MOST_HEADS = 12  # pages of the answer, up to which its lines have heads
 _RADIUS, _SMALL = 20, 17
-_LABELLED = 14  # pages, up to which there is room for words
 _MARGIN = 40
 _STEPS = 24  # points of a line that are looked at
 _CLEAR = 8  # units between a line and a page that it passes
 _ASIDE = 24  # how far the line of a missing link is bent
 _ROUND = (40, -40, 70, -70, 110, 160, 220, 290)  # how far others are bent, to go round a page
-
-_LENGTHS = (24, 13)  # characters of a label, of which the first that fit are taken
-_LETTER, _WIDE = 7.4, 13.0  # units of a character, at most but for a few
-_ABOVE, _BELOW = 11, 5  # units of a line of text, from where its letters stand
-_APART = 5  # units from a label to a line
-_LABEL_STEPS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """Words beside a page, from their *x*: its start, middle or end, as *anchor* says."""
-
-    text: str
-    x: float
-    y: float
-    anchor: str
-
-    @property
-    def box(self) -> Box:
-        """The room that the words take, or a little more."""
-        width = sum(
-            0 if combining(letter) else _WIDE if east_asian_width(letter) in "WF" else _LETTER
-            for letter in self.text
-        )
-        left = self.x - width * {"start": 0, "middle": 0.5, "end": 1}[self.anchor]
-        return left, self.y - _ABOVE, left + width, self.y + _BELOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +40,6 @@ class Node:
     y: float
     radius: int
     kind: str  # key, member or other
-    label: Label | None = None  # None where there is no room for words
-
-    @property
-    def box(self) -> Box:
-        wide = (self.radius if self.rank else 24) + 6
-        high = self.radius + 6
-        return self.x - wide, self.y - high, self.x + wide, self.y + high
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +65,9 @@ class Line:
         x, y = self._at(0.5)
         return round(x, 1), round(y, 1)
 
-    def points(self, steps: int = _STEPS) -> Iterator[Point]:
+    def points(self) -> Iterator[Point]:
         """Some points of it, without its ends."""
-        return (self._at(step / steps) for step in range(1, steps))
+        return (self._at(step / _STEPS) for step in range(1, _STEPS))
 
     def _at(self, t: float) -> Point:
         (x1, y1), (x2, y2) = self.start, self.end
@@ -138,12 +101,9 @@ def draw(report: Report) -> Drawing:
     shown = shown_pages(report)
     if not shown:
         return Drawing([], [])
-    nodes, middle = _on_rings(report, shown)
+    nodes = _on_rings(report, shown)
     places = {node.rank: node for node in nodes}
     lines = [*_links(report, places), *_missing(report, places)]
-    if len(shown) <= _LABELLED:
-        texts = {rank: row["anchor_text"] or row["title"] for rank, row in report.rows.items()}
-        nodes = _with_labels(nodes, lines, texts, middle)
     left, right, height = _extent(nodes, lines)
     left = max(0.0, min(left, WIDTH - right))
     heads = len(report.members) <= _MOST_HEADS
@@ -173,8 +133,7 @@ def near_pages(report: Report) -> list[tuple[int, list[tuple[int, int]]]]:
     return [near for near in lacking if len(near[1]) <= NEAR]
 
 
-def _on_rings(report: Report, shown: list[int]) -> tuple[list[Node], float]:
-    """The nodes, and the height of their middle."""
+def _on_rings(report: Report, shown: list[int]) -> list[Node]:
     inside = [rank for rank in report.members if rank in shown]
     outside = [KEY, *(rank for rank in shown if rank not in inside)]
     inner = 0 if len(inside) == 1 else max(85.0, 56 * len(inside) / (2 * pi))
@@ -191,7 +150,7 @@ def _on_rings(report: Report, shown: list[int]) -> tuple[list[Node], float]:
             x, y = WIDTH / 2 + wide * size * cos(turn), middle + size * sin(turn)
             kind = "key" if rank == KEY else "member" if ring is inside else "other"
             nodes.append(Node(rank, round(x, 1), round(y, 1), radius, kind))
-    return sorted(nodes, key=lambda node: node.rank), middle
+    return sorted(nodes, key=lambda node: node.rank)
 
 
 def _links(report: Report, places: dict[int, Node]) -> Iterator[Line]:
@@ -247,53 +206,9 @@ def _is_free(line: Line, nodes: list[Node]) -> bool:
     )
 
 
-def _with_labels(
-    nodes: Sequence[Node], lines: Sequence[Line], texts: Mapping[int, str], middle: float
-) -> list[Node]:
-    """The nodes with their words where no line, page or other word is; some have no room."""
-    points = [point for line in lines for point in line.points(_LABEL_STEPS)]
-    labels: dict[int, Label] = {}
-    for node in nodes:
-        taken = [each.box for each in nodes if each is not node]
-        taken += [label.box for label in labels.values()]
-        for label in _labels(node, texts.get(node.rank, ""), middle):
-            left, top, right, bottom = label.box
-            near = (left - _APART, top - _APART, right + _APART, bottom + _APART)
-            if left < 2 or right > WIDTH - 2 or top < 2:
-                continue
-            if any(_meet(near, (x, y, x, y)) for x, y in points):
-                continue
-            if not any(_meet(label.box, other) for other in taken):
-                labels[node.rank] = label
-                break
-    return [replace(node, label=labels.get(node.rank)) for node in nodes]
-
-
-def _labels(node: Node, words: str, middle: float) -> Iterator[Label]:
-    """Labels of a node, the best first: away from the middle, where most lines are."""
-    out = node.radius + (4 if node.kind == "member" else 0)
-    above, below = node.y - out - 8, node.y + out + 15
-    right, left = (node.x + out + 7, "start"), (node.x - out - 7, "end")
-    heights = (above, below) if node.y < middle - 1 else (below, above)
-    sides = (right, left) if node.x >= WIDTH / 2 - 1 else (left, right)
-    places = [(node.x, heights[0], "middle"), *((x, node.y + 4, anchor) for x, anchor in sides)]
-    places.append((node.x, heights[1], "middle"))
-    places += [(x, y, anchor) for y in heights for x, anchor in sides]  # at a corner
-    for text in [short(words, most) for most in _LENGTHS] if words else ():
-        for x, y, anchor in places:
-            yield Label(text, round(x, 1), round(y, 1), anchor)
-
-
-def _meet(one: Box, other: Box) -> bool:
-    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
-
-
 def _extent(nodes: list[Node], lines: list[Line]) -> tuple[float, float, float]:
     """How far to the left, to the right and down something is drawn, with a margin."""
-    boxes = [node.label.box for node in nodes if node.label]
     points = [point for line in lines for point in line.points()]
     points += [(node.x, node.y) for node in nodes]
-    left = min(min(x for x, _ in points) - _MARGIN, *(box[0] - 4 for box in boxes), WIDTH)
-    right = max(max(x for x, _ in points) + _MARGIN, *(box[2] + 4 for box in boxes), 0)
-    down = max(max(y for _, y in points) + _MARGIN, *(box[3] + 4 for box in boxes), 0)
-    return left, right, down
+    xs, ys = zip(*points, strict=True)
+    return min(xs) - _MARGIN, max(xs) + _MARGIN, max(ys) + _MARGIN

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import gzip
 import json
 import os
 import sqlite3
-import sys
 import time
-import zlib
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path, PurePath
-from types import NoneType
-from typing import TYPE_CHECKING, Any, TextIO, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from tplspider.items import CandidateSearch, PageTemplate
 from tplspider.report.model import check_template, make_report
@@ -29,7 +24,6 @@ from tplspider.report.rendering import (
     render_report,
 )
 from tplspider.search.answer import counted
-from tplspider.web.text import safe_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -211,8 +205,6 @@ class ReportWriter:
 
 # Reports of finished searches, made of the feeds with their summaries and texts.
 
-_FORMATS = (".json", ".jl", ".jsonl", ".csv")
-
 
 def report_feeds(
     summaries: Sequence[Path], report: str, template: Path | None = None, search_id: str = ""
@@ -266,7 +258,7 @@ def _write_folder(
 def _checked(paths: Sequence[Path | None], item_class: type) -> Iterator[dict[str, Any]]:
     """The rows of some files, in order."""
     for path in filter(None, paths):
-        for place, row in enumerate(read_rows(path, item_class), 1):
+        for place, row in enumerate(read_rows(path), 1):
             try:
                 check_template(row) if item_class is PageTemplate else make_report(row)
             except ValueError as error:
@@ -275,44 +267,17 @@ def _checked(paths: Sequence[Path | None], item_class: type) -> Iterator[dict[st
             yield row
 
 
-def read_rows(path: Path, item_class: type) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a feed. Raises ValueError if it is cut or malformed, and OSError."""
-    name = path.name.lower()
-    if not name.removesuffix(".gz").endswith(_FORMATS):
-        raise ValueError(f"{path}: expected a file .json, .jl, .jsonl or .csv, or that with .gz")
-    opened = gzip.open if name.endswith(".gz") else open
+    is_lines = path.suffix.lower() in (".jl", ".jsonl")
+    if not is_lines and path.suffix.lower() != ".json":
+        raise ValueError(f"{path}: expected a file .json, .jl or .jsonl")
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            yield from _rows(file, name.removesuffix(".gz"), item_class)
-    except (EOFError, zlib.error, gzip.BadGzipFile, csv.Error, ValueError) as error:
+        with path.open(encoding="utf-8") as file:
+            if is_lines:
+                yield from (json.loads(line) for line in file if not line.isspace())
+            else:
+                rows = json.load(file)
+                yield from rows if isinstance(rows, list) else [rows]
+    except ValueError as error:
         raise ValueError(f"{path}: cut or malformed ({error})") from None
-
-
-def _rows(file: TextIO, name: str, item_class: type) -> Iterable[Any]:
-    if name.endswith(".json"):
-        rows = json.load(file)
-        return rows if isinstance(rows, list) else [rows]
-    if name.endswith(".csv"):
-        return _rows_of_csv(file, item_class)
-    return (json.loads(line) for line in file if not line.isspace())
-
-
-def _rows_of_csv(file: TextIO, item_class: type) -> Iterator[dict[str, Any]]:
-    """The rows of a CSV feed, each cell as what it was."""
-    csv.field_size_limit(sys.maxsize)
-    hints = get_type_hints(item_class)
-    for row in csv.DictReader(file, strict=True):
-        if None in row or None in row.values():
-            raise csv.Error("a row has more or fewer cells than the first line")
-        yield {name: _value(text, hints[name]) for name, text in row.items() if name in hints}
-
-
-def _value(text: str, hint: Any) -> Any:
-    if hint is str:
-        # An apostrophe was put before what a spreadsheet would take for a formula.
-        return text[1:] if text[:1] == "'" and safe_cell(text[1:]) == text else text
-    if not text and NoneType in get_args(hint):
-        return None
-    if text in ("True", "False"):
-        return text == "True"
-    return json.loads(text)  # numbers, lists and objects
