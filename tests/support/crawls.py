@@ -14,7 +14,7 @@ from typing import Any
 
 from scrapy.settings import default_settings
 
-from tests.support.ready_scrapy import scrapy_command
+from tests.support.ready_scrapy import run_ready
 from tests.support.site_server import Handler, SiteServer
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -113,8 +113,12 @@ def wait_for_log(process: subprocess.Popen[str], words: str) -> None:
 def run_scrapy(*arguments: str, folder: Path, settings: dict[str, str] | None = None) -> Crawl:
     """Run ``scrapy`` in the project, with the settings of the tests, as a person would."""
     env = {**os.environ, "PYTHONWARNINGS": "default"}
-    command = [*scrapy_command(env), *arguments, *options(settings)]
-    return replace(run_command(*command, env=env), folder=folder)
+    given = [*arguments, *options(settings)]
+    if sys.platform == "linux" and not any(name.startswith("COVERAGE") for name in env):
+        return Crawl(*run_ready(given, env), folder)
+    # Coverage measures processes that start.
+    done = run_command(sys.executable, "-m", "scrapy", *given, env=env)
+    return replace(done, folder=folder)
 
 
 def run_command(

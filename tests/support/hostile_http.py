@@ -23,7 +23,7 @@ RETRY_AFTER = ("120", "soon", "nan", "9" * 400, *DATES)
 
 
 def raw(data: bytes) -> Answer:
-    return lambda exchange: exchange.send_raw(data)
+    return lambda exchange: exchange.send_all([data])
 
 
 def stall(data: bytes) -> Answer:

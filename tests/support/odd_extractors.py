@@ -34,10 +34,6 @@ def is_worker(process: int) -> bool:
         return False
 
 
-def slow(key: PageSource, pages: Sequence[PageSource]) -> None:
-    time.sleep(600)
-
-
 def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     """Do what the key page says, then give its text as content, and the process as template."""
     urls, process = [page.url for page in pages], str(os.getpid())
@@ -48,10 +44,6 @@ def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     elif order == "file":
         Path(word).touch()
         time.sleep(600)
-    elif order == "wait":  # until there is that file
-        Path(f"{word}.waiting").touch()
-        while not Path(word).exists():
-            time.sleep(0.05)
     elif order == "print":
         print(word)
         sys.stdout.buffer.write(b"\x80\x04")  # how a pickle starts
@@ -63,24 +55,20 @@ def obey(key: PageSource, pages: Sequence[PageSource]) -> Any:
     elif order == "none":
         return None
     else:
-        return _fail(order, word, found)
+        return _fail(order, found)
     return found
 
 
-def _fail(order: str, word: str, found: PageTemplate) -> Any:
+def _fail(order: str, found: PageTemplate) -> Any:
     if order == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif order == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
-    elif order == "end":
-        os._exit(3)
     elif order == "exit":
         sys.exit("enough")
     elif order == "raise":
         raise RuntimeError("stumbled\nover a line")
     elif order == "spin":  # one call that lets no other thread run
-        if word:
-            Path(word).touch()
         re.match("(a+)+b", "a" * 100)
     elif order == "leap":
         return len(b"x" * 3_000_000_000)

@@ -1,8 +1,8 @@
 """``python -m scrapy`` without the second that Python takes to import Scrapy and what it needs.
 
 Hundreds of crawls of the tests differ in nothing until then. A process that has imported all of it
-waits for orders, and each order is a fork with its own arguments, variables, folder and files.
-Nothing of the project is imported before: that is done anew by each, as Scrapy does it.
+waits for orders, and runs each in a fork, with its own arguments, variables and files. Nothing of
+the project is imported before: that is done anew by each, as Scrapy does it.
 """
 
 import functools
@@ -12,59 +12,50 @@ import json
 import os
 import pkgutil
 import runpy
-import select
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parent.parent.parent
-CLIENT = Path(__file__).with_name("ready_client.py")
 
 # What is read when a process starts, so that a fork would not see it.
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC", "OPENSSL", "SSL")
 
 
-def scrapy_command(env: Mapping[str, str]) -> list[str]:
-    """What to write for ``python -m scrapy``, in processes with these variables.
-
-    It is for those that are run to their end: signals are sent to what stands for the process.
-    """
-    if sys.platform != "linux" or any(name.startswith("COVERAGE") for name in env):
-        return [sys.executable, "-m", "scrapy"]  # coverage measures processes that start
+def run_ready(arguments: list[str], env: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run ``python -m scrapy`` to its end: its exit status, output and errors."""
     starting = {name: value for name, value in env.items() if name.startswith(AT_START)}
-    return [sys.executable, "-I", "-S", str(CLIENT), _waiting(tuple(sorted(starting.items())))]
+    ready = _waiting(tuple(sorted(starting.items())))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            ready.stdin.write(json.dumps([arguments, dict(env), folder]) + "\n")
+            ready.stdin.flush()
+            code = int(ready.stdout.readline())
+        except BaseException:  # it took too long
+            ready.kill()
+            _waiting.cache_clear()
+            raise
+        out, errors = (Path(folder, name).read_text("utf-8") for name in ("1", "2"))
+    return code, out, errors
 
 
 @functools.cache
-def _waiting(starting: tuple[tuple[str, str], ...]) -> str:
-    """The socket of a process that waits for orders, until this one ends."""
-    path = f"{tempfile.mkdtemp()}/orders"
+def _waiting(starting: tuple[tuple[str, str], ...]) -> Any:
+    """A process that waits for orders, until this one ends."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(AT_START)}
-    theirs, _ = os.pipe()  # the other end is closed when this process ends, whatever ends it
-    # Output is a pipe, as it is for nearly all crawls: of a file, Python remembers where it was.
-    output, written = os.pipe()
-    done = subprocess.run(
-        [sys.executable, "-m", __name__, path],
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__],
         cwd=PROJECT,
         env={**others, **dict(starting)},
-        stdin=theirs,
-        stdout=written,
-        stderr=written,
-        check=False,
-        timeout=120,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    os.close(written)
-    os.close(theirs)
-    assert done.returncode == 0, os.read(output, 100_000).decode()
-    os.close(output)
-    return path
 
 
 def _libraries() -> Iterator[str]:
@@ -82,56 +73,29 @@ def _libraries() -> Iterator[str]:
     yield from ("jinja2", "protego", "resource", "sqlite3", "tldextract", "twisted.conch.telnet")
 
 
-def serve(path: str) -> tuple[list[str], str, dict[str, str]] | None:
-    """Wait for orders; a fork comes back with its own, once it has the files that are its own."""
+def main() -> None:
+    """Wait for orders. A fork leaves the loop, and becomes the process that was ordered."""
     for name in _libraries():
         importlib.import_module(name)
     assert not {"twisted.internet.reactor", "tplspider"} & set(sys.modules)
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # those who gave the orders see to it
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as orders:
-        orders.bind(path)
-        orders.listen(100)
-        if os.fork():  # tests look at their children: this is not to be one of them
-            os._exit(0)
-        while orders.fileno() in select.select([orders.fileno(), 0], [], [])[0]:
-            order, _ = orders.accept()
-            if os.fork() == 0:
-                orders.close()
-                return _start(order)
-            order.close()
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-    shutil.rmtree(Path(path).parent)
-    return None
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            become_scrapy(*json.loads(line))
+            break
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def _start(order: socket.socket) -> tuple[list[str], str, dict[str, str]]:
-    """Fork once more: one process is the crawl, the other tells how it ends."""
-    data, files, _, _ = socket.recv_fds(order, 10_000_000, 3)
-    child = os.fork()
-    if child:
-        for number in (0, 1, 2, *files):
-            os.close(number)
-        watched = os.pidfd_open(child)
-        if order.fileno() in select.select([order.fileno(), watched], [], [])[0]:
-            os.kill(child, signal.SIGKILL)  # what stands for it was killed
-        order.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
-        os._exit(0)
-    order.close()
-    for number, file in enumerate(files):
+def become_scrapy(arguments: list[str], env: dict[str, str], folder: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    new = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    for number, path in enumerate((os.devnull, f"{folder}/1", f"{folder}/2")):
+        file = os.open(path, new if number else os.O_RDONLY)
         os.dup2(file, number)
         os.close(file)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    arguments, folder, env = json.loads(data)
-    return arguments, folder, env
-
-
-def become_scrapy(arguments: list[str], folder: str, env: dict[str, str]) -> None:
-    os.chdir(folder)
-    sys.path[0] = folder
     os.environ.clear()
     os.environ.update(env)
     time.tzset()
@@ -141,5 +105,4 @@ def become_scrapy(arguments: list[str], folder: str, env: dict[str, str]) -> Non
 
 
 if __name__ == "__main__":
-    if found := serve(sys.argv[1]):
-        become_scrapy(*found)
+    main()
