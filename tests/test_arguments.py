@@ -167,8 +167,8 @@ def test_an_unknown_setting_is_told_with_the_one_that_was_meant() -> None:
         ("in_flight", "4", 4),
         ("in_flight", " 4 ", 4),
         ("in_flight", 4, 4),
-        ("extract_seconds", "2.5", 2.5),
-        ("extract_seconds", 7, 7),
+        ("browser_wait", "2.5", 2.5),
+        ("browser_wait", 7, 7),
         ("texts", "1", True),
         ("texts", "True", True),
         ("texts", True, True),
@@ -182,7 +182,7 @@ def test_valid_values(field: str, value: object, read_as: object) -> None:
     assert read(field, value) == replace(Config(), **changes)
 
 
-@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("extract_seconds", "0")])
+@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("browser_wait", "0")])
 def test_what_has_to_be_more_than_nothing(field: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"^TPLSPIDER_{field.upper()}: expected "):
         read(field, value)

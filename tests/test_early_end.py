@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.crawls import CRAWL, RunCrawl, Serve, start_scrapy
 from tests.support.hostile_server import Exchange, HostileServer
-from tests.support.site_server import Handler
+from tests.support.site_server import Handler, SiteServer
 
 HTML = {"Content_Type": "text/html"}
 
@@ -32,7 +32,7 @@ def endless(count: int = 60) -> dict[str, Callable[[Handler], object]]:
 
 
 def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
-    """All of the menu, of which four pages were wanted."""
+    """All of the menu, of which more pages were wanted."""
     assert sorted(row["url"][-2:] for row in candidates) == ["m0", "m1", "m2"]
     assert {(row["cs_size"], row["complete"]) for row in candidates} == {(3, False)}
     assert summary["reason"] == reason
@@ -42,31 +42,59 @@ def check(candidates: Any, summary: dict[str, Any], reason: str) -> None:
     assert summary["loads"] == len(summary["explored"]) + 1
 
 
+def wait_for_requests(server: SiteServer, count: int, process: subprocess.Popen[str]) -> None:
+    while len([path for path in server.log if path != "/robots.txt"]) < count:
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
 def start(url: str, folder: Path, *more: str, **settings: str) -> subprocess.Popen[str]:
     """Start a crawl that a signal can be sent to."""
     outputs = (f"-asummary={folder / 'summary.json'}", f"-O{folder / 'out.json'}")
     return start_scrapy(*CRAWL, f"-aurl={url}/", *outputs, *more, settings=settings)
 
 
-def test_a_signal(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text is made, too; nothing is left of the pages that were kept."""
-    temporary = tmp_path / "temporary"
+@pytest.mark.parametrize(
+    ("strategy", "end", "reason"),
+    [
+        ("paper", signal.SIGINT, "shutdown"),
+        ("kinds", signal.SIGTERM, "shutdown"),
+        ("kinds", "-sCLOSESPIDER_PAGECOUNT=6", "closespider_pagecount"),
+        ("kinds", "-amax_seconds=2", "max_seconds"),
+    ],
+)
+def test_an_early_end(
+    serve: Serve,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    strategy: str,
+    end: signal.Signals | str,
+    reason: str,
+) -> None:
+    """The text is made, whatever was found of 20 pages; nothing is left of those that were kept."""
+    temporary, texts = tmp_path / "temporary", tmp_path / "texts.json"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     server = serve("menu", endless())
-    process = start(server.url, tmp_path, "-an=4", f"-atexts={tmp_path / 'texts.json'}")
-    while len(server.pages_asked) < 6:  # the fifth page has come when the sixth is asked for
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    options = [f"-astrategy={strategy}", "-an=20", f"-atexts={texts}"]
+    options += [end] if isinstance(end, str) else []
+    process = start(server.url, tmp_path, *options)
+    if isinstance(end, signal.Signals):
+        wait_for_requests(server, 6, process)  # the fifth page has come by then
+        process.send_signal(end)
     log = process.communicate(timeout=60)[1]
     assert process.returncode == 0
-    assert "Spider closed (shutdown)" in log
+    assert f"Spider closed ({reason})" in log
     assert "Traceback" not in log
-    (summary,) = json.loads((tmp_path / "summary.json").read_bytes())
-    check(json.loads((tmp_path / "out.json").read_bytes()), summary, "shutdown")
-    assert len(server.pages_asked) < 12
-    (text,) = json.loads((tmp_path / "texts.json").read_bytes())
+    candidates, (summary,), (text,) = (
+        json.loads((tmp_path / f"{name}.json").read_bytes()) for name in ("out", "summary", "texts")
+    )
+    if strategy == "paper":
+        check(candidates, summary, reason)
+    else:
+        assert (summary["reason"], summary["complete"], candidates) == (reason, False, [])
+        assert 2 < summary["cs_size"] == len(summary["explored"]) == summary["loads"] - 1 < 20
+    assert len(server.pages_asked) <= summary["loads"] + 1
     assert text["search_id"] == summary["search_id"]
     assert list(temporary.iterdir()) == []
 
@@ -86,37 +114,6 @@ def test_limits(
     assert done.finish_reason == reason
     assert "Traceback" not in done.log
     check(done.candidates, done.summary, reason)
-
-
-@pytest.mark.parametrize(
-    ("end", "reason"),
-    [
-        (signal.SIGINT, "shutdown"),
-        (signal.SIGTERM, "shutdown"),
-        ("-sCLOSESPIDER_PAGECOUNT=6", "closespider_pagecount"),
-        ("-amax_seconds=2", "max_seconds"),
-    ],
-)
-def test_kinds(serve: Serve, tmp_path: Path, end: signal.Signals | str, reason: str) -> None:
-    """The text is made, whatever was found of 20 pages."""
-    server, texts = serve("menu", endless()), tmp_path / "texts.json"
-    more = [end] if isinstance(end, str) else []
-    process = start(server.url, tmp_path, "-astrategy=kinds", "-an=20", f"-atexts={texts}", *more)
-    while not more and len(server.pages_asked) < 6:
-        assert process.poll() is None
-        time.sleep(0.05)
-    if isinstance(end, signal.Signals):
-        process.send_signal(end)
-    log = process.communicate(timeout=60)[1]
-    assert process.returncode == 0
-    assert "Traceback" not in log
-    (summary,) = json.loads((tmp_path / "summary.json").read_bytes())
-    assert (summary["reason"], summary["complete"]) == (reason, False)
-    assert 2 < summary["cs_size"] == len(summary["explored"]) == summary["loads"] - 1 < 20
-    assert len(server.pages_asked) <= summary["loads"] + 1
-    assert json.loads((tmp_path / "out.json").read_bytes()) == []
-    (text,) = json.loads(texts.read_bytes())
-    assert text["search_id"] == summary["search_id"]
 
 
 # Servers that hang.
@@ -186,9 +183,7 @@ def test_max_seconds(
 def test_sigterm_during_a_hang(serve_traps: Callable[[str], HostileServer], tmp_path: Path) -> None:
     server = serve_traps("links ask to wait")
     process = start(server.url, tmp_path, DOWNLOAD_TIMEOUT="4", RETRY_ENABLED="False")
-    while len(server.log) < 4:
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_for_requests(server, 3, process)
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     log = process.communicate(timeout=60)[1]

@@ -56,7 +56,6 @@ WRONG_USE = {
     "text URL --html --markdown": "--markdown",
     "text URL --explain --html": "--explain",
     "text URL --pool FOLDER/missing": "--pool",
-    "text URL -sFEED_EXPORT_ENCODING=cp1252": "FEED_EXPORT_ENCODING",
     "archive FOLDER/1.warc -i FOLDER/keys.txt": "-O",
     "archive FOLDER/1.warc -i FOLDER/keys.txt -O FOLDER/o.jl --every 3": "--every",
     "archive FOLDER/no.warc -i FOLDER/keys.txt -O FOLDER/o.jl": "no.warc",
@@ -77,7 +76,6 @@ WRONG_USE = {
     "ui URL": "URL",
     "ui --dir FOLDER/ui --profile none": "none",
     "ui --dir /dev/null/x": "/dev/null/x",
-    "ui --dir FOLDER/ui --host 192.0.2.1": "192.0.2.1",
     "ui --dir FOLDER/ui -sTPLSPIDER_NONE=1": "TPLSPIDER_NONE",
     "ui --dir FOLDER/ui --port TAKEN": "TAKEN",
 }

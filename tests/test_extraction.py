@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crawls import CRAWL, RunCrawl, Serve, run_scrapy, start_scrapy, wait_for_log
+from tests.support.crawls import CRAWL, RunCrawl, Serve, start_scrapy, wait_for_log
 from tests.support.odd_extractors import NOT_A_FUNCTION, obey, workers_of
 from tests.support.template_site import pages_of, routes_of
 from tplspider.extraction import EXTRACTOR, Extraction, ExtractionError, extractor_name
@@ -157,17 +157,15 @@ def test_an_extractor_and_the_order_of_items(crawl: RunCrawl, serve: Serve, tmp_
 
 
 @pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        ({"TPLSPIDER_EXTRACTOR": f"{ODD}.grows", "TPLSPIDER_EXTRACT_MB": "200"}, "200 MB"),
-        ({"TPLSPIDER_EXTRACTOR": f"{ODD}.sleeps", "TPLSPIDER_EXTRACT_SECONDS": "0.5"}, "0.5 s"),
-    ],
+    ("extractor", "line"), [("grows", "200 MB"), ("sleeps", "timed out"), ("dies", "killed")]
 )
 def test_a_page_beyond_all_bounds(
-    crawl: RunCrawl, serve: Serve, tmp_path: Path, settings: dict[str, str], line: str
+    crawl: RunCrawl, serve: Serve, tmp_path: Path, extractor: str, line: str
 ) -> None:
     url = serve("menu", routes_of(pages_of())).url + "/"
-    done = crawl(url, settings, texts=tmp_path / "t.json")
+    settings = {"TPLSPIDER_EXTRACTOR": f"{ODD}.{extractor}", "TPLSPIDER_EXTRACT_MB": "200"}
+    limit = {"max_seconds": 3} if extractor == "sleeps" else {}
+    done = crawl(url, settings, texts=tmp_path / "t.json", **limit)
     assert done.code == 1
     assert "Traceback" not in done.log
     (found,) = [text for text in done.log.splitlines() if "] ERROR: " in text]
@@ -175,14 +173,6 @@ def test_a_page_beyond_all_bounds(
     assert json.loads((tmp_path / "t.json").read_bytes()) == []
     assert len(done.candidates) == 3
     assert done.summary["complete"]
-
-
-def test_the_command_says_why(serve: Serve, tmp_path: Path) -> None:
-    url, settings = serve("menu", routes_of(pages_of())).url, {"TPLSPIDER_EXTRACTOR": f"{ODD}.dies"}
-    done = run_scrapy("text", url, folder=tmp_path, settings=settings)
-    assert done.code == 1
-    (line,) = [line for line in done.log.splitlines() if line.startswith("No text for ")]
-    assert "killed" in line
 
 
 @pytest.mark.parametrize(

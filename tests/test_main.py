@@ -86,6 +86,7 @@ def test_private_addresses(tplspider: RunCrawl, serve: Serve) -> None:
         (["candidates"], 2),
         (["stirp"], 2),
         (["shard", "-s", "wrong"], 2),
+        (["demo"], 0),
     ],
 )
 def test_what_needs_no_page(tplspider: RunCrawl, arguments: list[str], code: int) -> None:
@@ -96,16 +97,7 @@ def test_what_needs_no_page(tplspider: RunCrawl, arguments: list[str], code: int
         assert done.log.splitlines()[-1].startswith("tplspider")
     elif "--version" in arguments:
         assert done.stdout == f"tplspider {__version__}\n"
+    elif "demo" in arguments:
+        assert "tplspider candidates https://" in done.stdout
     elif "strip" not in arguments:
         assert all(f"  {name} " in done.stdout for name in NAMES)
-
-
-def test_commands_that_crawl_nothing_or_a_folder(tplspider: RunCrawl) -> None:
-    done = tplspider("demo")
-    assert (done.code, done.log) == (0, "")
-    assert "tplspider candidates https://" in done.stdout
-    (done.folder / "mirror").mkdir()
-    (done.folder / "mirror" / "a.html").write_text("<p>One page")
-    done = tplspider("strip", "mirror", "-Orows.jl")
-    assert done.code == 0
-    assert len((done.folder / "rows.jl").read_text().splitlines()) == 1

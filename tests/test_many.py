@@ -1,20 +1,8 @@
 import json
-import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
-from tests.support.crawls import (
-    CRAWL,
-    FixtureServer,
-    RunCrawl,
-    Serve,
-    crawl_list,
-    rows,
-    start_scrapy,
-    wait_for_log,
-)
+from tests.support.crawls import FixtureServer, RunCrawl, Serve, crawl_list, rows
 from tests.support.site_server import Handler
 
 KEYS = ("one", "two", "three", "four")
@@ -71,21 +59,6 @@ def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
         assert here == there
         own = [row for row in candidates if row["search_id"] == here["search_id"]]
         assert own == alone.candidates
-
-
-@pytest.mark.quick
-def test_standard_input(tmp_path: Path, serve: Serve) -> None:
-    server = serve("menu")
-    text = "\n".join(key_pages(server)[:2])
-    given = (*CRAWL, "-aurls=-", f"-asummary={tmp_path / 'summary.jl'}")
-    with start_scrapy(*given, stdin=subprocess.PIPE) as process:
-        assert process.stdin
-        process.stdin.write(key_pages(server)[0] + "\n")
-        process.stdin.flush()
-        wait_for_log(process, "Complete: 3 pages")  # the first, before the second comes
-        _, log = process.communicate(key_pages(server)[1] + "\n", timeout=60)
-    assert process.returncode == 0, log
-    assert [row["requested_url"] for row in rows(tmp_path / "summary.jl")] == text.splitlines()
 
 
 def test_a_host_that_hangs_delays_only_itself(tmp_path: Path, serve: Serve) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from scrapy import signals
 
-from tests.support.crawls import RunCrawl, Serve
+from tests.support.crawls import Serve
 from tests.support.site_server import Handler
 from tests.support.stub_crawls import stub_crawl
-from tplspider import __version__
 from tplspider.politeness import retry_after
 
 Route = Callable[[Handler], object]
@@ -143,28 +142,3 @@ def test_requests_have_the_time_of_their_search_and_none_without_one(serve: Serv
 )
 def test_retry_after_is_read(value: str, seconds: float | None) -> None:
     assert retry_after(value, datetime(2026, 10, 21, 7, 28, tzinfo=UTC)) == seconds
-
-
-KEY = "/docs/guide/four.html"
-
-
-def test_what_robots_txt_forbids_is_not_loaded(crawl: RunCrawl, serve: Serve) -> None:
-    rules = b"User-agent: tplspider\nDisallow: /docs/guide/one.html\n"
-    server = serve("menu", {"/robots.txt": lambda request: request.answer(200, rules)})
-    done = crawl(server.url + KEY)
-    reasons = {row["link"].rpartition("/")[2]: row["reason"] for row in done.summary["explored"]}
-    assert reasons["one.html"] == "robots"
-    assert "/docs/guide/one.html" not in server.log
-    assert server.log.count("/robots.txt") == 1
-
-
-def test_the_user_agent(crawl: RunCrawl, serve: Serve) -> None:
-    agents: list[str | None] = []
-
-    def key_page(request: Handler) -> None:
-        agents.append(request.headers.get("User-Agent"))
-        request.answer(200, b"<p>nothing</p>", Content_Type="text/html")
-
-    contact = {"TPLSPIDER_CONTACT": "https://example.org/bot"}
-    assert crawl(serve("menu", {"/k": key_page}).url + "/k", contact).code == 0
-    assert agents == [f"tplspider/{__version__} (+https://example.org/bot)"]

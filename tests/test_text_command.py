@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.support.crawls import SETTINGS, FixtureServer, Serve, run_scrapy
+from tests.support.crawls import SETTINGS, Serve, run_scrapy
 from tests.support.template_site import CONTENT, pages_of, routes_of
 
 
@@ -22,8 +22,9 @@ def test_the_text_and_nothing_else(serve: Serve, tmp_path: Path) -> None:
     done = run_scrapy(*given, folder=tmp_path)
     assert (done.code, done.stdout, done.log) == (0, CONTENT[""] + "\n", "")
     assert done.summary["requested_size"] == 2
-    done = run_scrapy("text", "--html", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.stdout, done.log) == (0, f"<p>{CONTENT['']}</p>\n", "")
+    for form, text in (("--html", f"<p>{CONTENT['']}</p>"), ("--markdown", CONTENT[""])):
+        done = run_scrapy("text", form, f"{server.url}/", folder=tmp_path)
+        assert (done.code, done.stdout, done.log) == (0, f"{text}\n", "")
 
 
 def test_why_lines_are_kept(serve: Serve, tmp_path: Path) -> None:
@@ -144,32 +145,3 @@ def test_a_table_on_standard_output(serve: Serve, tmp_path: Path) -> None:
     assert done.code == 1
     found = {row["url"]: row["main_html"] for row in map(json.loads, done.stdout.splitlines())}
     assert found == {addresses[0]: f"<p>{CONTENT['a']}</p>", addresses[1]: ""}
-
-
-MORE = """<h2>More of it</h2><div class="highlight-python"><pre>a = [1]\n\nb  = a</pre></div>
-<p>Words with a <a href="c?d=e">link</a> of their own, number {}.</p>"""
-
-
-def site() -> dict[str, bytes]:
-    """The usual site, with more in the key page, whose addresses are relative to a folder."""
-    key = pages_of(more=MORE)[""].replace(b"<title>", b"<base href=/deep/><title>")
-    return {**pages_of(), "": key}
-
-
-def markdown_of(server: FixtureServer) -> str:
-    link = f"[link]({server.url}/deep/c?d=e)"
-    code = "```python\na = [1]\n\nb  = a\n```"
-    words = f"Words with a {link} of their own, number {{}}."
-    return "\n\n".join((CONTENT[""], "## More of it", code, words))
-
-
-def test_markdown(serve: Serve, tmp_path: Path) -> None:
-    server = serve("menu", routes_of(site()))
-    done = run_scrapy("text", "--markdown", f"{server.url}/", folder=tmp_path)
-    assert (done.code, done.log) == (0, "")
-    assert done.stdout == markdown_of(server) + "\n"
-    done = run_scrapy("text", "--markdown", f"{server.url}/", f"{server.url}/a", folder=tmp_path)
-    assert (done.code, done.log) == (0, "")
-    rows = {row["url"]: row for row in map(json.loads, done.stdout.splitlines())}
-    assert rows[f"{server.url}/"]["main_markdown"] == markdown_of(server)
-    assert rows[f"{server.url}/a"]["main_markdown"] == CONTENT["a"]

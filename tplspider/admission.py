@@ -6,13 +6,12 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tplspider.arguments import masked
 from tplspider.feeds import argument_path
 from tplspider.items import CandidateSearch
-from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyList, KeyPage, in_background
+from tplspider.keylist import KeyLine, KeyList, KeyPage
 from tplspider.search.answer import unanswered
 from tplspider.web.page import BAD_INPUT
 
@@ -135,9 +134,6 @@ class Admission:
         elif arguments.url:  # one key page with a JOBDIR
             if not spider.journal.is_done(1, b""):
                 yield KeyLine(1, spider.given_url)
-        elif arguments.urls == STANDARD_INPUT:
-            async for line in in_background(partial(open_list, arguments, spider.config)):
-                yield line
         else:
             count = open_list(arguments, spider.config).count
             counting = asyncio.ensure_future(asyncio.to_thread(count))
@@ -156,10 +152,7 @@ class Admission:
 
 def open_list(arguments: Arguments, config: Config) -> KeyList:
     """The list of key pages that the arguments name; ValueError if it cannot be read."""
-    name = arguments.urls
-    if name != STANDARD_INPUT or config.confine:
-        name = str(argument_path("urls", name, config))
     try:
-        return KeyList(name, arguments.column)
+        return KeyList(str(argument_path("urls", arguments.urls, config)), arguments.column)
     except ValueError as error:
         raise ValueError(f"urls: {masked(arguments.urls)}: {error}") from None

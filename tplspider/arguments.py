@@ -159,7 +159,7 @@ class Arguments:
         lambda value: without_credentials(str(value or "").strip()),
         "the key page; without a scheme, https is assumed",
     )
-    urls: str = option("", str, "a list of key pages: a file, or - for standard input")
+    urls: str = option("", str, "a list of key pages: a file")
     column: str = option("", str, "the column of the list with the addresses (default: url)")
     n: int = option(3, whole_number(1), "how many pages to find")
     strategy: str = option(
@@ -234,9 +234,6 @@ class Config:
     )
     contact: str = option("", str, "how site owners can reach you; part of the user agent")
     extract_mb: int = option(2000, whole_number(1), "memory for the text of one page, in MB")
-    extract_seconds: float = option(
-        120, seconds_above_zero, "time for the text of one page, in seconds"
-    )
     extract_workers: int = option(1, whole_number(1), "processes that make texts")
     extractor: str = option(EXTRACTOR, extractor, "the function that makes the text of a page")
     fail: str = option(
@@ -250,9 +247,6 @@ class Config:
     feeds_dir: str = option("", str, "a folder that gets the feeds of each scrapyd job")
     held_items: int = option(
         1000, whole_number(0), "with TPLSPIDER_FIELDS: how many items may wait for their site"
-    )
-    held_seconds: float = option(
-        60, seconds, "with TPLSPIDER_FIELDS: how many seconds an item may wait"
     )
     in_flight: int = option(1, whole_number(1), "requests of one search at the same time")
     markdown: bool = option(False, boolean, "make texts as Markdown, too")

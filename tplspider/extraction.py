@@ -128,8 +128,8 @@ class Extraction:
         extractor: str | Extractor,
         *,
         workers: int,
-        seconds: float,
         megabytes: float,
+        seconds: float = SECONDS,
         for_report: bool = False,
         markdown: bool = False,
     ) -> None:

@@ -22,7 +22,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 
 from tplspider.arguments import Config
-from tplspider.extraction import Extraction, ExtractionError
+from tplspider.extraction import SECONDS, Extraction, ExtractionError
 from tplspider.hooks import before_closing, check_hooks, process_item
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.site_templates import STRIP, Released, SitePools, StripJob
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFUSED = "tplspider_fields"  # the reason for closing a crawl with invalid settings
+HELD_SECONDS = 60.0  # that an item may wait for its site
 HELD_MEGABYTES = 64  # of packed pages that wait for the pools of their sites
 # A crawl that is faster than its workers and pipelines is paused. It goes on at three quarters of
 # these: an engine that is not paused any more looks for requests every five seconds.
@@ -128,7 +129,7 @@ class HeldItems:
     """The items that were taken, each until it has passed the pipelines.
 
     They wait for the pool of their site until it is ready, the spider is idle, or a limit is
-    reached (TPLSPIDER_HELD_ITEMS, TPLSPIDER_HELD_SECONDS). Then they wait for a worker to compare
+    reached (TPLSPIDER_HELD_ITEMS, HELD_SECONDS). Then they wait for a worker to compare
     their page, and for their turn.
     """
 
@@ -148,7 +149,6 @@ class HeldItems:
         self._extraction = Extraction(
             STRIP,
             workers=config.extract_workers,
-            seconds=config.extract_seconds,
             megabytes=config.extract_mb,
         )
         self._end: float | None = None  # when no page is compared any more
@@ -162,10 +162,9 @@ class HeldItems:
         self._declares: dict[type, bool] = {}
         self._refusing: set[type] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._step = min(STEP, config.held_seconds / 4)
+        self._step = min(STEP, HELD_SECONDS / 4)
         self._watch = create_looping_call(self._give_out_older)
-        if self._step:
-            self._watch.start(self._step, now=False)
+        self._watch.start(self._step, now=False)
         crawler.signals.connect(self.flush, signal=signals.spider_idle)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         before_closing(crawler, self._give_out_all)
@@ -179,7 +178,7 @@ class HeldItems:
         self._held += not page.released
         self._lanes.setdefault(page.site, deque()).append((item, page))
         self._compare(page)
-        if self.over or not self._config.held_seconds:
+        if self.over:
             self.flush()
         most, most_bytes = self._config.held_items, HELD_MEGABYTES * 1_000_000
         while (self._held > most or self._held_bytes > most_bytes) and (
@@ -334,8 +333,7 @@ class HeldItems:
 
     def _give_out_older(self) -> None:
         # One that is older before the next look would wait too long.
-        longest = self._config.held_seconds - self._step
-        self._release(self._pools.give_out_older(longest), early=True)
+        self._release(self._pools.give_out_older(HELD_SECONDS - self._step), early=True)
 
     async def _give_out_all(self, reason: str) -> None:
         """Release all items before the spider closes."""
@@ -343,8 +341,8 @@ class HeldItems:
         if not is_idle and self._end is None:
             self.over = True
             engine.pause()  # or pages would never end
-            self._end = asyncio.get_running_loop().time() + self._config.extract_seconds
-            self._extraction.hurry(self._config.extract_seconds)
+            self._end = asyncio.get_running_loop().time() + SECONDS
+            self._extraction.hurry(SECONDS)
         while self._pending:
             self.flush()
             await self.moved.wait()

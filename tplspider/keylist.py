@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import gzip
 import json
-import os
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from tplspider.arguments import (
@@ -29,9 +25,8 @@ from tplspider.search.session import SearchOptions, search_id
 from tplspider.web.addresses import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-STANDARD_INPUT = "-"
 OPTION_PREFIX = "tpl_"  # of columns with options for single lines
 
 _JSON_LINES = (".jl", ".jsonl", ".jsonlines")
@@ -108,7 +103,7 @@ class KeyList:
 
     def __init__(self, name: str, column: str = "") -> None:
         self.column = column or "url"
-        self.path = None if name == STANDARD_INPUT else Path(name)
+        self.path = Path(name)
         self.columns = [self.column]  # of all lines; of JSON lines, those of the first
         self.format = "txt"  # or csv, tsv, jl
         self.header = ""  # of CSV, as it stands there
@@ -239,35 +234,9 @@ def noting(lines: Iterable[str], read: list[str]) -> Iterator[str]:
         yield line
 
 
-def _open(path: Path | None) -> IO[str]:
+def _open(path: Path) -> IO[str]:
     # Bytes that are not UTF-8 are a fault of their line, not of the list.
     how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-    if path is None:
-        # Not sys.stdin itself: Python aborts if a thread still reads from that at the end.
-        return cast("IO[str]", os.fdopen(sys.stdin.fileno(), closefd=False, **how))
     if path.name.lower().endswith(".gz"):
         return cast("IO[str]", gzip.open(path, "rt", **how))
     return cast("IO[str]", path.open(**how))
-
-
-async def in_background(open_list: Callable[[], Iterable[KeyLine]]) -> AsyncIterator[KeyLine]:
-    """The lines of a stream, which may keep its reader waiting: read in a thread of its own."""
-    loop, box = asyncio.get_running_loop(), asyncio.Queue[KeyLine | BaseException | None](100)
-
-    def read() -> None:
-        def put(line: KeyLine | BaseException | None) -> None:
-            asyncio.run_coroutine_threadsafe(box.put(line), loop).result()
-
-        try:
-            for line in open_list():
-                put(line)
-            put(None)
-        except Exception as error:  # noqa: BLE001 - raised below; a closed loop ends the thread
-            if not loop.is_closed():
-                put(error)
-
-    Thread(target=read, daemon=True).start()
-    while line := await box.get():
-        if isinstance(line, BaseException):
-            raise line
-        yield line

@@ -56,7 +56,6 @@ class PageTexts:
         self._extraction = Extraction(
             config.extractor,
             workers=config.extract_workers,
-            seconds=config.extract_seconds,
             megabytes=config.extract_mb,
             for_report=outputs.report is not None,
             markdown=config.markdown,

@@ -27,9 +27,7 @@ class Command(OurCommand, BaseRunSpiderCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("-n", metavar="N", help="how many pages to find (default 3)")
-        parser.add_argument(
-            "-i", dest="urls", metavar="FILE", help="a list of pages (- for standard input)"
-        )
+        parser.add_argument("-i", dest="urls", metavar="FILE", help="a list of pages")
         parser.add_argument(
             "--report", metavar="FILE", help="write an HTML report; for several pages, a folder"
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.http import HtmlResponse, Response  # scrapy-poet looks up the hints of callbacks
+from scrapy.http import HtmlResponse, Response  # for scrapy-poet, which reads type hints
 from scrapy.utils.misc import load_object
 from scrapy.utils.url import strip_url
 
@@ -25,7 +25,7 @@ from tplspider.arguments import Arguments, Config, origin, without_credentials
 from tplspider.failures import reason_of
 from tplspider.feeds import PRIORITY, plan_outputs
 from tplspider.items import PageTemplate
-from tplspider.keylist import STANDARD_INPUT, KeyLine, KeyPage, key_page
+from tplspider.keylist import KeyLine, KeyPage, key_page
 from tplspider.profiles import apply_profile
 from tplspider.results import Results
 from tplspider.resume import Journal
@@ -161,9 +161,7 @@ class TemplateCandidatesSpider(Spider):
             from tplspider.browser import check_installed  # likewise
 
             check_installed()
-        if settings.get("JOBDIR") and arguments.urls == STANDARD_INPUT:
-            raise ValueError("urls: with JOBDIR, give a file: standard input cannot be read again")
-        if arguments.urls and arguments.urls != STANDARD_INPUT:
+        if arguments.urls:
             open_list(arguments, config).close()
         open_journal(settings.get("JOBDIR"), arguments, outputs).close()
 
@@ -180,7 +178,7 @@ class TemplateCandidatesSpider(Spider):
             self.can_go_on = self.is_list = True
             self.counts.earlier = self.journal.outcomes()
         self.results = Results(self)
-        if arguments.urls and arguments.urls != STANDARD_INPUT:
+        if arguments.urls:
             with closing(open_list(arguments, config)) as lines:
                 self.results.columns = lines.columns
             columns = table_columns(lines.columns, self.table_text)
@@ -322,24 +320,23 @@ class TemplateCandidatesSpider(Spider):
             return
         search.shared += "cached" in response.flags and self.is_list and not self.storage
         page = web_page(response)
+        answer: Answer | None = None
         try:
             target = redirect_target(page)
         except ValueError:  # to nowhere
             target, answer = None, NoPage(OFFSITE_REDIRECT)
+        if target:
+            answer = self._judge(search, rank, target, hops, response)
+            if answer is None:
+                yield self._request(search, target, rank, hops)
+                return
+        if answer:
             self._tell(search, rank, answer, response.url)
-        else:
-            if target is None:
-                if read := search.session.take_in(rank, page):
-                    if self.texts.keeps_pages:
-                        search.pages.keep(read, page)
-                    if rank is None:
-                        await self.texts.by_pool(search, page)
-            else:
-                found = self._judge(search, rank, target, hops, response)
-                if found is None:
-                    yield self._request(search, target, rank, hops)
-                    return
-                self._tell(search, rank, found, response.url)
+        elif read := search.session.take_in(rank, page):
+            if self.texts.keeps_pages:
+                search.pages.keep(read, page)
+            if rank is None:
+                await self.texts.by_pool(search, page)
         async for output in self._go_on(search):
             yield output
 

@@ -287,9 +287,7 @@ class TemplateStripSpider(Spider):
 
         wanted = frozenset(self.columns) & {each.name for each in fields(PageTemplate)}
         count, config = self.arguments.workers or self.config.extract_workers, self.config
-        self._extraction = Extraction(
-            STRIP, workers=count, seconds=config.extract_seconds, megabytes=config.extract_mb
-        )
+        self._extraction = Extraction(STRIP, workers=count, megabytes=config.extract_mb)
         pool_of = lru_cache(_POOLS)(partial(self._pool, storage))
         waiting: deque[tuple[asyncio.Task[StrippedRow], int]] = deque()  # with the size of a page
         try:
