@@ -134,7 +134,6 @@ def test_short_parts_beside_a_long_block_stay(short: str) -> None:
     assert {*words} <= {*text}
 
 
-@pytest.mark.xfail(strict=True, reason="the vote takes a lead that others have as a teaser")
 def test_the_lead_of_an_article_is_kept_and_those_of_others_are_not() -> None:
     def lead(n: int) -> str:
         return f"What became of the {n} cranes that left the lake in the autumn of that year."

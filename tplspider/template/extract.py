@@ -38,7 +38,7 @@ from tplspider.template.main_part import (
     without_parts,
 )
 from tplspider.template.mapping import SubtreeBags, TreeMapping
-from tplspider.template.vote import has_lines, vote
+from tplspider.template.vote import has_lines, vote, without_teasers
 from tplspider.web.html import (
     Element,
     find_all,
@@ -274,7 +274,8 @@ def compare_pages(
         return None
     check_time()
     flats = [other.page for other in others]
-    votes = vote(flat, lines, flats, mappings, [other.lines for other in others])
+    found_lines = [without_teasers(other.lines, other.page, flat.url) for other in others]
+    votes = vote(flat, lines, flats, mappings, found_lines)
 
     def is_own(element: int) -> bool:
         """Whether most of the pages that have the element have another text in it."""
@@ -293,7 +294,7 @@ def compare_pages(
         placed = [other.placed for other in others if other.placed]
         labels = find_labels(flat, runs, template, sorted(loose), placed)
     titles = [other.title for other in others]
-    scored = [(other.slots, other.lines) for other in others]
+    scored = [(other.slots, found) for other, found in zip(others, found_lines, strict=True)]
     return Comparison(
         flat, template, sorted(loose), votes.data, labels, lines, urls, titles, scored
     )

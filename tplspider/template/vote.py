@@ -200,10 +200,6 @@ def vote(
 ) -> Votes:
     """Of each element of the key page, whether it is template, given its mappings to pages."""
     texts = ElementTexts(key)
-    found_lines = [
-        _without_teasers(found, other, key.url)
-        for found, other in zip(found_lines, others, strict=True)
-    ]
     votes = _Vote(key, mappings, texts)
     template = votes.template
     drop_records(key, texts, template)
@@ -396,7 +392,7 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     return around
 
 
-def _without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
+def without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
     """The lines of a page without those beside links to *url*, which are the other page's own."""
     if url not in page.targets:
         return found
