@@ -134,6 +134,12 @@ def test_short_parts_beside_a_long_block_stay(short: str) -> None:
     assert {*words} <= {*text}
 
 
+def test_a_table_with_headings_of_columns_is_whole() -> None:
+    rows = "<tr><th>A<th>Of {0}<tr><td>1 m<td>20 kg of {0}<tr><td>2<td>Grey {0}"
+    text = main_lines(f"<h1>On {{0}}</h1><table>{rows}</table>{LONG}")
+    assert text[1:4] == ["A Of cranes", "1 m 20 kg of cranes", "2 Grey cranes"]
+
+
 def test_the_lead_of_an_article_is_kept_and_those_of_others_are_not() -> None:
     def lead(n: int) -> str:
         return f"What became of the {n} cranes that left the lake in the autumn of that year."

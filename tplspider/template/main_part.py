@@ -6,10 +6,11 @@ What is not template is known by evidence. In it, each line is kept or left out 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from itertools import chain, compress, count, repeat, takewhile
+from itertools import chain, compress, count, pairwise, repeat, takewhile
 from operator import not_
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ from tplspider.template.lines import (
 from tplspider.web.html import Element, strings_xpath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tplspider.template.extract import Comparison
     from tplspider.template.flat_page import FlatPage
@@ -283,7 +284,7 @@ def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart
     scores = [value + bonus for value in scores]
     for n in compress(count(), left_out(first)):
         scores[n] = min(scores[n], -UNIT)
-    kept = kept_lines(lines, scores)
+    kept = kept_lines(lines, scores, data_tables(page))
     _leave_out_headings(page, lines, kept)
     judged = [
         JudgedLine(line.text, yes, value, strongest([*found, *of_second]))
@@ -336,8 +337,23 @@ def _beside(line: Line, is_template: bool) -> str:  # noqa: FBT001 - of each of 
     return "link" if line.linked >= 0.5 else "label" if line.text.endswith(":") else "template"
 
 
-def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
-    """Whether each line is kept: lines with words in the same element are, or are not, together."""
+def data_tables(page: FlatPage) -> list[int]:
+    """Where the tables with headings of columns, and without a table in them, start and end."""
+    starts = [element for element, tag in enumerate(page.tags) if tag == "table"]
+    found: list[int] = []
+    for start, after in pairwise([*starts, len(page.tags)]):
+        end = page.ends[start]
+        cells = [tag for tag in page.tags[start:end] if tag in CELLS]
+        if end <= after and cells[1:2] == ["th"]:
+            found += (start, end)
+    return found
+
+
+def kept_lines(lines: list[Line], scores: list[int], tables: Sequence[int] = ()) -> list[bool]:
+    """Whether each line is kept: lines with words in the same element are, or are not, together.
+
+    So are those in each of the *tables*.
+    """
     first_in: dict[int, int] = {}  # by element
     leader = list(range(len(lines)))
 
@@ -347,7 +363,9 @@ def kept_lines(lines: list[Line], scores: list[int]) -> list[bool]:
         return n
 
     for n, line in enumerate(lines):
-        for element in line.elements:
+        table = bisect_right(tables, line.elements[0])
+        within = (tables[table - 1],) if table % 2 else ()
+        for element in (*line.elements, *within):
             before = first_in.setdefault(element, n)
             if before != n:
                 leader[lead(n)] = lead(before)
