@@ -27,7 +27,6 @@ from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
-from tplspider.command import check
 from tplspider.plugins.ui.access import HOST, Access, Connections, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
@@ -112,7 +111,6 @@ def prepare(settings: Settings) -> None:
         settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
     if settings.get("JOBDIR"):
         raise ValueError("JOBDIR: scrapy ui does not use it")
-    check(TemplateCandidatesSpider, "ui", {"_keys": None}, settings)
 
 
 async def serve(
