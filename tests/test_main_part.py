@@ -134,6 +134,22 @@ def test_short_parts_beside_a_long_block_stay(short: str) -> None:
     assert {*words} <= {*text}
 
 
+def test_titles_that_are_links_stay_with_their_entries() -> None:
+    title = "The long story number {n} of the {0} of the northern lake"
+    entries = "".join(
+        f"<div class='more'><h3><a href='/{{0}}/{n}'>{title.replace('{n}', str(n))}</a></h3>"
+        f"<p>{n}. {' '.join(about('{0}') * 3)}</p></div>"
+        for n in range(3)
+    )
+    found = main_lines(f"<div>{entries}</div><h1>All about {{0}}</h1>")
+    assert found[:6:2] == [title.format("cranes", n=n) for n in range(3)]
+
+
+def test_a_title_that_links_to_its_page_is_no_table_of_contents() -> None:
+    top = "<h1><a href='#'>On {0}</a></h1><p class='date'><a href='#'>12 {0} 2020</a></p>"
+    assert main_lines(f"<article>{top}{ARTICLE}</article>")[0] == "On cranes"
+
+
 def test_a_table_with_headings_of_columns_is_whole() -> None:
     rows = "<tr><th>A<th>Of {0}<tr><td>1 m<td>20 kg of {0}<tr><td>2<td>Grey {0}"
     text = main_lines(f"<h1>On {{0}}</h1><table>{rows}</table>{LONG}")

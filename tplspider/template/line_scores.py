@@ -397,6 +397,7 @@ _EDGES = (-400, -250, -150, -75, 0, 75, 150, 250, 400)
 _MOST = 500
 _COMMENTS_BESIDE: Feature = ("comment beside", 2)
 _IN_MENU: Feature = ("in", ".menu")
+_IS_TITLE: Feature = ("h1", "is")
 
 
 def left_out(first: ScoredLines) -> list[bool]:
@@ -405,7 +406,10 @@ def left_out(first: ScoredLines) -> list[bool]:
     These are comments beside a text, short lines beside it in what is named as a menu (such as a
     breadcrumb), and links to places on the page that stand in a row.
     """
-    contents = [line.link.startswith("self?#") for line in first.lines]
+    contents = [
+        line.link.startswith("self?#") and _IS_TITLE not in features
+        for line, features in zip(first.lines, first.features, strict=True)
+    ]
     near = [False, *contents, False]
     return [
         (is_link and (near[n] or near[n + 2]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from tplspider.template.extract import Comparison
     from tplspider.template.flat_page import FlatPage
-    from tplspider.template.line_scores import Feature, Features
+    from tplspider.template.line_scores import Feature, Features, ScoredLines
 
     Part = Element | str
 
@@ -228,6 +229,7 @@ def _is_hidden(element: Element) -> bool:
 # Which lines of a page are its main text, and the elements that hold them.
 
 _HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
+TITLES = 3  # so many links in one slot may be the titles of entries
 LITTLE = 200  # letters: where there are fewer, all are kept
 # What each compared page adds to the scores of lines: with more of them, less is left to leave out.
 SURER, MOST_SURE = UNIT // 5, 3
@@ -285,7 +287,7 @@ def find_main_part(comparison: Comparison, *, explain: bool = False) -> MainPart
     for n in compress(count(), left_out(first)):
         scores[n] = min(scores[n], -UNIT)
     kept = kept_lines(lines, scores, data_tables(page))
-    _leave_out_headings(page, lines, kept)
+    _judge_headings(first, page, kept)
     judged = [
         JudgedLine(line.text, yes, value, strongest([*found, *of_second]))
         for line, yes, value, found, of_second in (
@@ -378,15 +380,31 @@ def kept_lines(lines: list[Line], scores: list[int], tables: Sequence[int] = ())
     return [sums[n] > 0 for n in leaders]
 
 
-def _leave_out_headings(page: FlatPage, lines: list[Line], kept: list[bool]) -> None:
-    """Leave out headings of which all lines up to the next heading are left out."""
-    below: set[bool] = set()
-    for n in range(len(lines) - 1, -1, -1):
-        if page.tags[min(lines[n].elements)] in _HEADINGS:
-            if below == {False} and lines[n].linked < 0.5:
+def _judge_headings(first: ScoredLines, page: FlatPage, kept: list[bool]) -> None:
+    """Judge headings by the lines up to the next heading.
+
+    If all are left out, so is a heading that is no link. If most are kept, so is a heading that is
+    a link, as are others in its slot: they are the titles of entries.
+    """
+    titles = Counter(
+        slot for slot, line in zip(first.slots, first.lines, strict=True) if line.linked >= 0.5
+    )
+    below = {False: 0, True: 0}  # letters
+    for n in range(len(kept) - 1, -1, -1):
+        line = first.lines[n]
+        block = min(line.elements)
+        while block and page.tags[block] not in BLOCKS:
+            block = page.parents[block]
+        if page.tags[block] in _HEADINGS:
+            if line.linked >= 0.5:
+                in_box = ("box", 0, first.shapes[n]) in first.features[n]
+                is_title = in_box and titles[first.slots[n]] >= TITLES
+                is_title = is_title and below[True] > below[False]
+                kept[n] = kept[n] or is_title
+            elif below[False] and not below[True]:
                 kept[n] = False
-            below.clear()
-        below.add(kept[n])
+            below = {False: 0, True: 0}
+        below[kept[n]] += line.letters
 
 
 def _held(
