@@ -14,16 +14,14 @@ import tempfile
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tplspider.sources.records import (
     ALIAS,
     LARGEST,
-    Capture,
     Record,
     Reference,
     answer_of,
@@ -31,9 +29,8 @@ from tplspider.sources.records import (
     captures_in,
     key_of,
     read_at,
-    unpacked_at,
 )
-from tplspider.web.addresses import identity, site_name
+from tplspider.web.addresses import identity
 from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
 
 if TYPE_CHECKING:
@@ -41,20 +38,20 @@ if TYPE_CHECKING:
     from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 5  # whose file it is, and of what form
+_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 6  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
 PRAGMA application_id = {_KIND};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
     records INT, faults TEXT);
-CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site TEXT,
-    search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
+CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, site TEXT,
+    search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC))
     WITHOUT ROWID;
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 """
 _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
-_BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
+_BEST = "kind, date DESC, file DESC, offset DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
 _BATCH = 1000  # rows that are inserted at a time
 
@@ -68,7 +65,6 @@ class Place(NamedTuple):
 
     file: int
     offset: int
-    inner: int
     kind: int
     key: int
 
@@ -286,23 +282,13 @@ def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
         status = os.fstat(file.fileno())
         captures = captures_in(file, faults)
         while batch := list(islice(captures, _BATCH)):
-            rows = [_row(number, each) for each in batch]
-            connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            rows = [(c.key, c.kind, c.date, number, c.offset, c.site, c.search) for c in batch]
+            connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             records += len(batch)
     # Rows come in any order, and go into the table in its own: that is much faster.
     connection.execute(_MERGE)
     row = (number, relative, status.st_size, status.st_mtime_ns, records, json.dumps(faults))
     connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def _row(file: int, capture: Capture) -> tuple[object, ...]:
-    name = capture.identity
-    place = (file, capture.offset, capture.inner)
-    site = _site_of(name[: name.find("/", 8)])
-    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
-
-
-_site_of = lru_cache(maxsize=10_000)(site_name)  # thousands of pages share an origin
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
@@ -314,7 +300,7 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
                 """INSERT INTO files (path, size, changed, records, faults)
                 SELECT path, size, changed, records, faults FROM part.files;
                 INSERT INTO temp.added
-                SELECT key, kind, date, f.number, offset, inner, site, search
+                SELECT key, kind, date, f.number, offset, site, search
                 FROM part.captures c JOIN part.files pf ON pf.number = c.file
                 JOIN main.files f ON f.path = pf.path;"""
             )
@@ -345,7 +331,6 @@ class WarcSite:
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-        self._unpacked: tuple[tuple[int, int], BinaryIO] | None = None  # by file and offset
 
     def __enter__(self) -> Self:
         return self
@@ -355,7 +340,6 @@ class WarcSite:
 
     def close(self) -> None:
         """Close the index."""
-        self._close_unpacked()
         self._connection.close()
 
     def load(self, url: str) -> WebPage | NoPage:
@@ -437,7 +421,7 @@ class WarcSite:
 
     def _places(self, condition: str, order: str, *values: object) -> Iterator[Place]:
         query = (
-            f"SELECT file, offset, inner, kind, key FROM captures WHERE {condition}{self._only}"  # noqa: S608 - ours
+            f"SELECT file, offset, kind, key FROM captures WHERE {condition}{self._only}"  # noqa: S608 - ours
             f" ORDER BY {order}"
         )
         return (Place(*row) for row in self._connection.execute(query, values))
@@ -447,10 +431,7 @@ class WarcSite:
         path = self.paths[place.file]
         try:
             with path.open("rb") as file:
-                if place.inner:
-                    found = read_at(self._unpacked_at(place, file), place.inner, self._largest)
-                else:
-                    found = read_at(file, place.offset, self._largest)
+                found = read_at(file, place.offset, self._largest)
         except OSError as error:
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
@@ -459,15 +440,3 @@ class WarcSite:
             return found, capture.url
         self.faults[f"{path}: a record is not what the index says"] += 1
         return None
-
-    def _unpacked_at(self, place: Place, file: BinaryIO) -> BinaryIO:
-        """What is packed together at an offset: it is kept until something else is asked for."""
-        key = place.file, place.offset
-        if not self._unpacked or self._unpacked[0] != key:
-            self._close_unpacked()
-            self._unpacked = key, unpacked_at(file, place.offset)
-        return self._unpacked[1]
-
-    def _close_unpacked(self) -> None:
-        if self._unpacked:
-            self._unpacked[1].close()
