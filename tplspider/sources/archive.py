@@ -6,15 +6,15 @@ is read. The hash is also the sample key of the page.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,14 +34,14 @@ from tplspider.web.addresses import identity
 from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 6  # whose file it is, and of what form
+_KIND, _VERSION = b"tplW", 6  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
-PRAGMA application_id = {_KIND};
+PRAGMA application_id = {int.from_bytes(_KIND)};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
     records INT, faults TEXT);
@@ -53,7 +53,6 @@ CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
 _BEST = "kind, date DESC, file DESC, offset DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
-_BATCH = 1000  # rows that are inserted at a time
 
 
 class IndexFileError(ValueError):
@@ -84,7 +83,7 @@ class Archive:
     """Some files, and an index that knows them as they are."""
 
     index: Path
-    files: dict[Path, IndexedFile] = field(default_factory=dict)
+    files: dict[Path, IndexedFile]
 
     def open(self, largest: int = LARGEST) -> WarcSite:
         """The archive as a source of pages."""
@@ -96,9 +95,8 @@ class StoredPage:
     """A page of an archive, by its best capture. Pages of a site come by their keys."""
 
     site: str
-    file: Path
+    path: bytes  # the name of the file
     offset: int
-    key: int
     archive: WarcSite = field(repr=False, compare=False)
     place: Place = field(repr=False, compare=False)
 
@@ -106,11 +104,6 @@ class StoredPage:
     def url(self) -> str:
         """The address; '' if the record is not what the index says."""
         return self.archive.url_at(self.place)
-
-    @property
-    def path(self) -> bytes:
-        """The name of the file."""
-        return os.fsencode(self.file.name)
 
     def read(self) -> WebPage | NoPage:
         """The page, or why there is none."""
@@ -134,12 +127,17 @@ def open_archive(
     if not paths:
         raise ValueError("no files")
     where = Path(index).absolute() if index else _default_index(paths[0])
+    failed: list[OSError] = []
     try:
         with _alone(where.parent):
             known = _known_files(where)
-            wanted, failed = _not_known(paths, known)
-            if wanted and (lost or not failed):
-                failed += _update(where, wanted, known)
+            if wanted := [path for path in paths if not _is_known(path, known)]:
+                with _new_index(where, is_copy=bool(known)) as connection:
+                    for path in wanted:
+                        try:
+                            _add(connection, where.parent, path)
+                        except OSError as error:
+                            failed.append(error)
                 known = _known_files(where)
     except (sqlite3.Error, OSError) as error:
         raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
@@ -150,31 +148,18 @@ def open_archive(
     return Archive(where, {path: known[path] for path in paths if path in known})
 
 
-def _not_known(
-    paths: Iterable[Path], known: dict[Path, IndexedFile]
-) -> tuple[list[Path], list[OSError]]:
-    """The files that are new or have changed; and the errors of those that are missing."""
-    wanted, failed = list[Path](), list[OSError]()
-    for path in paths:
-        try:
-            status = path.stat()
-        except OSError as error:
-            failed.append(error)
-            continue
-        found = known.get(path)
-        if not found or (found.size, found.changed) != (status.st_size, status.st_mtime_ns):
-            wanted.append(path)
-    return wanted, failed
+def _is_known(path: Path, known: dict[Path, IndexedFile]) -> bool:
+    """Whether a file is there as it was indexed."""
+    with suppress(OSError):
+        status = path.stat()
+        if found := known.get(path):
+            return (found.size, found.changed) == (status.st_size, status.st_mtime_ns)
+    return False
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one process at a time replace an index, so that no file of another is lost."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -202,22 +187,21 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     """The files that an index knows; none if it is damaged or of another version."""
     if not where.exists():
         return {}
-    kind = version = 0
+    with where.open("rb") as file:
+        head = file.read(72)  # of a database: its user_version, its application_id
+    if head[68:] != _KIND:
+        raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
+    if int.from_bytes(head[60:64]) != _VERSION:
+        return {}
     try:
         with closing(_connect(where)) as connection:
-            (kind,) = connection.execute("PRAGMA application_id").fetchone()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if (kind, version) == (_KIND, _VERSION):
-                rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
-                return {
-                    _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
-                    for path, size, changed, records, faults in rows
-                }
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        kind = 0 if "not a database" in str(error) else _KIND
-    if kind != _KIND:
-        raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
-    return {}
+            rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
+            return {
+                _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
+                for path, size, changed, records, faults in rows
+            }
+    except (sqlite3.Error, TypeError, ValueError):
+        return {}
 
 
 def _path(index: Path, path: bytes) -> Path:
@@ -226,69 +210,47 @@ def _path(index: Path, path: bytes) -> Path:
 
 
 @contextmanager
-def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connection]:
-    """A new index, or a copy of an old one, which takes its name in the end.
+def _new_index(where: Path, *, is_copy: bool = False) -> Iterator[sqlite3.Connection]:
+    """A new index, or a copy of the one that is there, which takes its name in the end.
 
     So readers are not disturbed, and a kill does no harm.
     """
-    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
-    os.close(number)
+    part = where.with_name(f".{where.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        if old:
-            shutil.copyfile(old, name)
-        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-            connection.executescript(_QUICK if old else _QUICK + _TABLES)
+        if is_copy:
+            shutil.copyfile(where, part)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.executescript(_QUICK if is_copy else _QUICK + _TABLES)
             connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
             yield connection
-        Path(name).chmod(0o644)
-        Path(name).replace(where)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _update(where: Path, paths: Sequence[Path], known: dict[Path, IndexedFile]) -> list[OSError]:
-    """Replace an index by one that knows these files as they are.
-
-    Returns the errors of files that cannot be read.
-    """
-    failed: list[OSError] = []
-    with _new_index(where, where if known else None) as connection:
-        connection.execute("BEGIN")
-        for path in paths:
-            try:
-                _add(connection, where.parent, path)
-            except OSError as error:
-                failed.append(error)
-        connection.execute("COMMIT")
-    return failed
+            connection.commit()
+        part.replace(where)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
-    """Replace the rows of a file.
-
-    A file that cannot be read to its end is not in the index at all.
-    """
-    faults: Counter[str] = Counter()
-    relative = os.fsencode(os.path.relpath(path, folder))
-    known = connection.execute("SELECT number FROM files WHERE path = ?", (relative,)).fetchone()
-    newest = connection.execute("SELECT coalesce(max(number), 0) FROM files").fetchone()
-    number = known[0] if known else newest[0] + 1
-    connection.execute("DELETE FROM captures WHERE file = ?", (number,))
-    connection.execute("DELETE FROM files WHERE number = ?", (number,))
-    connection.execute("DELETE FROM temp.added")
-    records = 0
+    """Replace the rows of a file; one that cannot be read to its end is not in the index at all."""
+    run = connection.execute
+    relative, faults = os.fsencode(os.path.relpath(path, folder)), Counter[str]()
+    for (number,) in run("SELECT number FROM files WHERE path = ?", (relative,)).fetchall():
+        run("DELETE FROM captures WHERE file = ?", (number,))
+        run("DELETE FROM files WHERE number = ?", (number,))
+    run("DELETE FROM temp.added")
+    ((number,),) = run("SELECT coalesce(max(number), 0) + 1 FROM files")
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
-        captures = captures_in(file, faults)
-        while batch := list(islice(captures, _BATCH)):
-            rows = [(c.key, c.kind, c.date, number, c.offset, c.site, c.search) for c in batch]
-            connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-            records += len(batch)
+        rows = (
+            (c.key, c.kind, c.date, number, c.offset, c.site, c.search)
+            for c in captures_in(file, faults)
+        )
+        insert = "INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?)"
+        records = connection.executemany(insert, rows).rowcount
     # Rows come in any order, and go into the table in its own: that is much faster.
-    connection.execute(_MERGE)
+    run(_MERGE)
     row = (number, relative, status.st_size, status.st_mtime_ns, records, json.dumps(faults))
-    connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
+    run("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
@@ -363,9 +325,10 @@ class WarcSite:
                 yield from self.pages(name)
             return
         rows = self._places(f"site = ? AND kind <= {ALIAS}", f"key, {_BEST}", site)
-        for key, captures in groupby(rows, attrgetter("key")):
+        for _, captures in groupby(rows, attrgetter("key")):
             best = next(captures)
-            yield StoredPage(site, self.paths[best.file], best.offset, key, self, best)
+            path = os.fsencode(self.paths[best.file].name)
+            yield StoredPage(site, path, best.offset, self, best)
 
     def count_pages(self) -> int:
         """How many pages there are, each address once."""
@@ -436,7 +399,7 @@ class WarcSite:
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
         capture = capture_of(found) if found else None
-        if found and capture and place.key in (0, capture.key):
+        if found and capture and place.key == capture.key:
             return found, capture.url
         self.faults[f"{path}: a record is not what the index says"] += 1
         return None

@@ -156,7 +156,7 @@ def _is_cut(file: BinaryIO, place: int) -> bool:
         with gzip.GzipFile(fileobj=file) as members:
             while members.read(_SEARCHED):
                 pass
-    except (EOFError, gzip.BadGzipFile):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         return True
     return False
 
@@ -171,7 +171,7 @@ def _records(file: BinaryIO, place: int) -> Iterator[WarcRecord]:
 
 def _record(found: WarcRecord) -> Record | None:
     """A record without its body, if its header is all there."""
-    if "WARC-Type" not in found.headers or "Content-Length" not in found.headers:
+    if "Content-Length" not in found.headers:
         return None
     if found.record_type in (WarcRecordType.response, WarcRecordType.revisit):
         with suppress(OSError):  # a head that is too long
