@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from math import inf
 from time import monotonic
@@ -366,7 +366,6 @@ class SiteTemplates(Generic[Token]):
 # job is the key page, and the pages are those of its pool.
 
 STRIP = f"{__name__}.strip"
-_KEPT = 2000  # pages of pools: those of some forty sites
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,14 +383,7 @@ class StripJob:
 
 def strip(key: StripJob, pages: Sequence[PooledPage]) -> PageTemplate:
     """The page without its template."""
-    pool = [_kept(page) for page in pages]
-    return _stripper().strip(key.site, key.page, pool, wanted=key.wanted)
-
-
-@lru_cache(_KEPT)
-def _kept(page: PooledPage) -> PooledPage:
-    """The page as it came first: its signs may be known, and take long to find out."""
-    return page
+    return _stripper().strip(key.site, key.page, pages, wanted=key.wanted)
 
 
 @cache
