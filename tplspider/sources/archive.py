@@ -306,7 +306,11 @@ class WarcSite:
 
     def load(self, url: str) -> WebPage | NoPage:
         """What was captured at an address."""
-        return self._load(url, url, set())
+        for place in self._captures(url):
+            found = self._read(place)
+            if found and (answer := self._answer(found[0], url)):
+                return answer
+        return NoPage(NOT_ARCHIVED)
 
     def is_absent(self, url: str) -> bool:
         """Whether nothing is archived of an address; mostly, nothing is read to find out."""
@@ -338,49 +342,38 @@ class WarcSite:
     def page_at(self, place: Place) -> WebPage | NoPage:
         """What the capture at a place gives."""
         found = self._read(place)
-        if found is None:
-            return NoPage(NOT_ARCHIVED)
-        return self._answer(*found, set()) or NoPage(NOT_ARCHIVED)
+        answer = self._answer(*found) if found else None
+        return answer or NoPage(NOT_ARCHIVED)
 
     def url_at(self, place: Place) -> str:
         """The address of a capture; '' if it is not what the index says."""
         found = self._read(place)
         return found[1] if found else ""
 
-    def _load(self, url: str, asked: str, passed: set[str]) -> WebPage | NoPage:
-        """What an address has, unless it is one that revisits have *passed* already."""
-        if url not in passed:
-            passed.add(url)
-            for place in self._captures(url):
-                found = self._read(place)
-                if found and (answer := self._answer(found[0], asked, passed)):
-                    return answer
-        return NoPage(NOT_ARCHIVED)
-
-    def _answer(self, record: Record, asked: str, passed: set[str]) -> WebPage | NoPage | None:
+    def _answer(self, record: Record, asked: str) -> WebPage | NoPage | None:
         """What a record gives; None for a revisit of something that is not here."""
         answer = answer_of(record, asked, self._largest)
         if not isinstance(answer, Reference):
             return answer
-        if answer.date:
-            that_day = f"kind <> {ALIAS} AND date = ?"
-            for place in self._captures(answer.url, that_day, answer.date):
-                if other := self._read(place):
-                    found = answer_of(other[0], asked, self._largest)
-                    return None if isinstance(found, Reference) else found
-        other_page = self._load(answer.url, asked, passed)
-        return None if other_page == NoPage(NOT_ARCHIVED) else other_page
+        order = f"date = {answer.date} DESC, {_BEST}"
+        for place in self._captures(answer.url, f"kind <> {ALIAS}", order):
+            if other := self._read(place):
+                found = answer_of(other[0], asked, self._largest)
+                return None if isinstance(found, Reference) else found
+        return None
 
-    def _captures(self, url: str, condition: str = "1", *values: object) -> Iterator[Place]:
+    def _captures(self, url: str, condition: str = "1", order: str = _BEST) -> Iterator[Place]:
         """The captures of an address, the best first."""
         try:
             key = key_of(identity(url))
         except ValueError:  # not an address
             return
         if self.search:
-            order, own = f"kind > 0, {_BEST.removeprefix('kind, ')}", f"{condition} AND search = ?"
-            yield from self._places(f"key = ? AND {own}", order, key, *values, self.search)
-        yield from self._places(f"key = ? AND {condition}", _BEST, key, *values)
+            own = f"kind > 0, {order.removeprefix('kind, ')}"
+            yield from self._places(
+                f"key = ? AND {condition} AND search = ?", own, key, self.search
+            )
+        yield from self._places(f"key = ? AND {condition}", order, key)
 
     def _places(self, condition: str, order: str, *values: object) -> Iterator[Place]:
         query = (

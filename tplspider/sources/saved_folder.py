@@ -20,7 +20,7 @@ from mimetypes import MimeTypes
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from w3lib.url import safe_url_string
 
@@ -269,24 +269,9 @@ def origin_of(name: bytes) -> str:
     )
     if not is_host or port > _HIGHEST_PORT or not all(map(_LABEL.fullmatch, labels)):
         return ""
-    scheme = _scheme(host, port)
+    scheme = "https" if port in (0, 443) and registered_domain(host) else "http"
     is_default = port in (0, 443 if scheme == "https" else 80)
     return f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
-
-
-def assumed_scheme(url: str) -> str:
-    """An address that was given without a scheme, with the scheme that mirrors imply.
-
-    >>> assumed_scheme("https://127.0.0.1:8102/a"), assumed_scheme("https://example.org/a")
-    ('http://127.0.0.1:8102/a', 'https://example.org/a')
-    """
-    parts = urlsplit(url)
-    scheme = _scheme(parts.hostname or "", parts.port or 0)
-    return urlunsplit((scheme, *parts[1:]))
-
-
-def _scheme(host: str, port: int) -> str:
-    return "https" if port in (0, 443) and registered_domain(host) else "http"
 
 
 def without_query(name: bytes) -> bytes:

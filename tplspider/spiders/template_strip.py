@@ -27,7 +27,7 @@ from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.profiles import apply_profile
 from tplspider.search.answer import counted
-from tplspider.sources.saved_folder import UNREADABLE, SavedFolder, assumed_scheme
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
 from tplspider.tracker import Counts, count_lost
 from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
 from tplspider.web.text import storable
@@ -67,8 +67,7 @@ def _base_url(value: object) -> str:
     url = key_address(given) if given else ""
     if urlsplit(url).query or "#" in given:
         raise ValueError("expected the address of a folder, without ? and #")
-    has_scheme = given[:8].lower().startswith(("http:", "https:"))
-    return url if has_scheme or not url else assumed_scheme(url)
+    return url
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tplspider.plugins.spark.jobs import Output
+    from tplspider.sources.archive import Archive
 
 _FILES_DDL = "path STRING, records BIGINT, faults STRING"
-
-
-@dataclass(frozen=True)
-class Captures:
-    """WARC files that can be read, and the index of what was captured in them."""
-
-    index: str
-    files: tuple[str, ...]
 
 
 def read_manifest(given: Namespace) -> list[str]:
@@ -44,7 +36,7 @@ def read_manifest(given: Namespace) -> list[str]:
 
 def open_captures(
     spark: SparkSession, output: Output, given: Namespace, files: list[str]
-) -> Captures:
+) -> Archive:
     """Index the files, and write what is wrong with them to the table ``files``."""
     index = Path(given.index or f"{output.work}/index").absolute()
     lost: dict[str, str] = {}
@@ -63,7 +55,7 @@ def open_captures(
     if empty == len(rows):
         raise ValueError("no pages in any of the files")
     tell(f"{len(rows)} WARC files, {empty} of them without any page: see the table files")
-    return Captures(str(index), tuple(map(str, archive.files)))
+    return archive
 
 
 def _index(spark: SparkSession, files: list[str], index: Path) -> dict[str, str]:
