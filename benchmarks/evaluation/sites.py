@@ -105,7 +105,7 @@ class LabelledSite:
     def _labelled_page(self) -> str:
         """The address of the first page that carries labels, by name; "" if there is none."""
         for file in self.pages.files():
-            content = self.pages.read(file)
+            content = file.read_bytes()
             if without_labels(content) != content:
                 url = self.pages.address(file)
                 return f"{url}index.html" if file.name == "index.html" else url

@@ -103,11 +103,14 @@ class StoredPage:
     @property
     def url(self) -> str:
         """The address; '' if the record is not what the index says."""
-        return self.archive.url_at(self.place)
+        found = self.archive.read(self.place)
+        return found[1] if found else ""
 
     def read(self) -> WebPage | NoPage:
         """The page, or why there is none."""
-        return self.archive.page_at(self.place)
+        found = self.archive.read(self.place)
+        answer = self.archive.answer(*found) if found else None
+        return answer or NoPage(NOT_ARCHIVED)
 
 
 # The index.
@@ -126,7 +129,7 @@ def open_archive(
     paths = list(dict.fromkeys(Path(os.path.realpath(file)) for file in files))
     if not paths:
         raise ValueError("no files")
-    where = Path(index).absolute() if index else _default_index(paths[0])
+    where = Path(index).absolute() if index else paths[0].parent / NAME
     failed: list[OSError] = []
     try:
         with _alone(where.parent):
@@ -140,7 +143,8 @@ def open_archive(
                             failed.append(error)
                 known = _known_files(where)
     except (sqlite3.Error, OSError) as error:
-        raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
+        why = f"{where}: the index cannot be written ({error}): choose another file (--index)"
+        raise IndexFileError(why) from error
     for fault in failed:
         if lost is None:
             raise fault
@@ -166,16 +170,6 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _default_index(path: Path) -> Path:
-    """Beside a file; in the user's cache if that folder cannot be written."""
-    found = path.parent / NAME
-    if os.access(path.parent, os.W_OK):
-        return found
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tplspider"
-    cache.mkdir(parents=True, exist_ok=True)
-    return cache / f"{key_of(str(found)):016x}.warc-index"
 
 
 def _connect(where: Path) -> sqlite3.Connection:
@@ -307,8 +301,8 @@ class WarcSite:
     def load(self, url: str) -> WebPage | NoPage:
         """What was captured at an address."""
         for place in self._captures(url):
-            found = self._read(place)
-            if found and (answer := self._answer(found[0], url)):
+            found = self.read(place)
+            if found and (answer := self.answer(found[0], url)):
                 return answer
         return NoPage(NOT_ARCHIVED)
 
@@ -339,25 +333,14 @@ class WarcSite:
         query = f"SELECT count(DISTINCT key) FROM captures WHERE kind <= {ALIAS}{self._only}"  # noqa: S608 - ours
         return int(self._connection.execute(query).fetchone()[0])
 
-    def page_at(self, place: Place) -> WebPage | NoPage:
-        """What the capture at a place gives."""
-        found = self._read(place)
-        answer = self._answer(*found) if found else None
-        return answer or NoPage(NOT_ARCHIVED)
-
-    def url_at(self, place: Place) -> str:
-        """The address of a capture; '' if it is not what the index says."""
-        found = self._read(place)
-        return found[1] if found else ""
-
-    def _answer(self, record: Record, asked: str) -> WebPage | NoPage | None:
+    def answer(self, record: Record, asked: str) -> WebPage | NoPage | None:
         """What a record gives; None for a revisit of something that is not here."""
         answer = answer_of(record, asked, self._largest)
         if not isinstance(answer, Reference):
             return answer
         order = f"date = {answer.date} DESC, {_BEST}"
         for place in self._captures(answer.url, f"kind <> {ALIAS}", order):
-            if other := self._read(place):
+            if other := self.read(place):
                 found = answer_of(other[0], asked, self._largest)
                 return None if isinstance(found, Reference) else found
         return None
@@ -382,7 +365,7 @@ class WarcSite:
         )
         return (Place(*row) for row in self._connection.execute(query, values))
 
-    def _read(self, place: Place) -> tuple[Record, str] | None:
+    def read(self, place: Place) -> tuple[Record, str] | None:
         """The record at a place, with its address, if it is the one that the index means."""
         path = self.paths[place.file]
         try:

@@ -67,10 +67,6 @@ class SavedFile:
     folder: SavedFolder = field(repr=False, compare=False)
     offset: int = 0  # as of a page in an archive
 
-    @property
-    def file(self) -> Path:
-        return self.folder.path / os.fsdecode(self.path)
-
     def read(self) -> WebPage | NoPage:
         """The file as a page, HTML or not; or why it cannot be read."""
         return self.folder.read(self)

@@ -213,10 +213,12 @@ class TemplateStripSpider(Spider):
         apply_profile(settings)
         for name, classes in FEED_SETTINGS.items():
             settings.set(name, {**classes, **settings.getdict(name)}, priority="spider")
-        extensions = {"tplspider.log_sanitizer.LogSanitizer": -1}
-        extensions["tplspider.progress.PageProgress"] = 500
-        given = settings.getdict("EXTENSIONS")
-        settings.set("EXTENSIONS", {**extensions, **given}, priority="spider")
+        extensions = {
+            "tplspider.log_sanitizer.LogSanitizer": -1,
+            "tplspider.progress.PageProgress": 500,
+            **settings.getdict("EXTENSIONS"),
+        }
+        settings.set("EXTENSIONS", extensions, priority="spider")
 
     @classmethod
     def check(cls, given: dict[str, Any], settings: BaseSettings) -> None:
