@@ -12,7 +12,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -35,7 +35,6 @@ from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Self
 
 NAME = "tplspider.warc-index"  # beside the first of the files
 _KIND, _VERSION = b"tplW", 6  # whose file it is, and of what form
@@ -267,7 +266,7 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
 # Pages.
 
 
-class WarcSite:
+class WarcSite(AbstractContextManager["WarcSite"]):
     """All that was captured in the files of an index, or in some of them.
 
     *search* is the id of a search whose own captures come first. *faults* counts, by a message,
@@ -287,9 +286,6 @@ class WarcSite:
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *args: object) -> None:
         self.close()

@@ -46,17 +46,12 @@ class FolderSite:
         self.url = f"http://{quote(os.fsencode(folder.name.lower()))}"
         self._prepare = prepare
         self._loaded: dict[str, WebPage | Redirect | NoPage] = {}
-        self._files: list[Path] | None = None
 
     def files(self) -> list[Path]:
         """The files that may be pages, by their names, in an order that is the same everywhere."""
-        if self._files is None:
-            files = [file for file in self.folder.rglob("*") if file.is_file()]
-            pages = [
-                file for file in files if "html" in (_TYPES.guess_type(file.name)[0] or "html")
-            ]
-            self._files = sorted(pages, key=lambda file: file.relative_to(self.folder).parts)
-        return self._files
+        files = [file for file in self.folder.rglob("*") if file.is_file()]
+        pages = [file for file in files if "html" in (_TYPES.guess_type(file.name)[0] or "html")]
+        return sorted(pages, key=lambda file: file.relative_to(self.folder).parts)
 
     def address(self, file: Path) -> str:
         """The address of a file; that of its directory for an ``index.html``."""

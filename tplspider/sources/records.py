@@ -96,15 +96,15 @@ def read_at(file: BinaryIO, offset: int, most: int = LARGEST) -> Record | None:
     Raises OSError if the system cannot read the file.
     """
     try:
-        for found in _records(file, offset):
-            if record := _record(found):
-                record.body = found.reader.read(most + 1) if found.reader else b""
-                return record
-            break
+        found = next(_records(file, offset), None)
+        record = _record(found) if found else None
+        if record and found and found.reader:
+            record.body = found.reader.read(most + 1)
     except OSError as error:
         if error.errno is not None:  # otherwise it is about what the file holds
             raise
-    return None
+        return None
+    return record
 
 
 def captures_in(file: BinaryIO, faults: Counter[str]) -> Iterator[Capture]:

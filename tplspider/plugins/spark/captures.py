@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tplspider.plugins.spark.jobs import Output
     from tplspider.sources.archive import Archive
 
-_FILES_DDL = "path STRING, records BIGINT, faults STRING"
-
 
 def read_manifest(given: Namespace) -> list[str]:
     """The names in a manifest; ValueError if there are none."""
@@ -49,8 +47,8 @@ def open_captures(
         raise ValueError(str(error) if readable else "none of the files can be read") from None
     rows = [(str(path), 0, json.dumps({why: 1})) for path, why in lost.items()]
     rows += [(str(p), f.records, json.dumps(f.faults)) for p, f in archive.files.items()]
-    table = spark.createDataFrame(sorted(rows), _FILES_DDL).coalesce(1)
-    table.write.parquet(f"{given.output}/files")
+    table = spark.createDataFrame(sorted(rows), "path STRING, records BIGINT, faults STRING")
+    table.coalesce(1).write.parquet(f"{given.output}/files")
     empty = sum(not records for _, records, _ in rows)
     if empty == len(rows):
         raise ValueError("no pages in any of the files")

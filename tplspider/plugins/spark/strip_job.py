@@ -27,14 +27,14 @@ from tplspider.plugins.spark.jobs import (
     start,
     tell,
 )
-from tplspider.pools.pool import PooledPage, draw
+from tplspider.pools.pool import draw
 from tplspider.pools.site_templates import STRIP, StripJob
 from tplspider.spiders.template_strip import COLUMNS, read_page, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tplspider.sources.archive import Archive, WarcSite
+    from tplspider.sources.archive import Archive
 
 PAGES = "pages"
 _PER_CHUNK = 1000  # pages of a site that are stripped together
@@ -92,9 +92,10 @@ class StripTask:
         return batches_of((PAGES, json.dumps(row)) for row in self._rows(given))
 
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        wanted, pool_of = frozenset(self.columns), lru_cache(1)(_pool_of)
+        wanted = frozenset(self.columns)
         worker = Extraction(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
         with self.archive.open() as archive, asyncio.Runner() as runner:
+            pool_of = lru_cache(1)(lambda site: draw(read_page(p)[1] for p in archive.pages(site)))
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
                     site, first = chunk["site"], chunk["first"]
@@ -103,7 +104,7 @@ class StripTask:
                         found = None
                         if page:
                             job = StripJob(page, site, wanted)
-                            strip = worker.extract(job, pool_of(archive, site))
+                            strip = worker.extract(job, pool_of(site).pages)
                             try:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
@@ -111,10 +112,6 @@ class StripTask:
                         yield row_of(stored, url, outcome, found, self.columns)
             finally:
                 runner.run(worker.close())
-
-
-def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    return draw(read_page(stored)[1] for stored in archive.pages(site)).pages
 
 
 if __name__ == "__main__":
