@@ -35,9 +35,8 @@ from benchmarks.evaluation.choices import Request, by_search
 from benchmarks.evaluation.labels import number_elements
 from benchmarks.evaluation.scores import words
 from benchmarks.evaluation.silver import SitePage, label_lines, lines_of, pages_beside
-from benchmarks.evaluation.sites import labelled_sites, unlabelled_sites
+from benchmarks.evaluation.sites import labelled_sites, load_page, unlabelled_sites
 from tplspider import PageSource
-from tplspider.sources.base import load_page
 from tplspider.template.extract import Companions, Comparison, not_compared
 from tplspider.template.flat_page import Vocabulary, flatten
 from tplspider.template.line_scores import UNIT, WEIGHTS, ScoredLines, first_stage, second_stage

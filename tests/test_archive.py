@@ -17,7 +17,7 @@ from tests.support.warc_files import HTML, SiteRecords, http, packed, record, re
 from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.search.session import SearchLimits
 from tplspider.sources.archive import NAME, Archive, IndexFileError, open_archive
-from tplspider.sources.records import BROKEN, CUT, WRONG_LENGTH
+from tplspider.sources.records import BROKEN, CUT, PACKED
 from tplspider.web.addresses import identity, place_of
 from tplspider.web.page import (
     BAD_RESPONSE,
@@ -82,12 +82,6 @@ def damaged(member: bytes) -> bytes:
 
 GZ = [packed([each]) for each in (A, B, C, D)]
 PLAIN = b"".join((A, B, C, D))
-LF = PLAIN.replace(b"\r\n", b"\n")
-LF_LENGTHS = b"".join(
-    record("response", url(name), http(BODY + name.encode()).replace(b"\r\n", b"\n"),
-           Content_Type="application/http").replace(b"\r\n", b"\n")
-    for name in "abcd"
-)  # fmt: skip
 ZST = b"".join(map(zstd.compress, (A, B, C, D)))
 
 
@@ -96,12 +90,13 @@ FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
     "gzip": (b"".join(GZ), ALL, set()),
     "plain": (PLAIN, ALL, set()),
     "zstd, a frame for each record": (ZST, ALL, set()),
-    "one gzip member for all": (gzip.compress(PLAIN), ALL, set()),
-    "gzip, then plain": (packed([A, B]) + C + GZ[3], ALL, set()),
-    "plain, then zstd": (A + B + zstd.compress(C) + D, ALL, set()),
-    "zstd, then gzip": (ZST[: -len(zstd.compress(D))] + GZ[3], ALL, set()),
-    "two records in a gzip member": (packed([A + B, C, D]), ALL, set()),
-    "a length that is too long, plain": (A + longer(B, 300) + C + D, ALL, {WRONG_LENGTH}),
+    "one gzip member for all": (gzip.compress(PLAIN), without("b", "c", "d"), {PACKED}),
+    "gzip, then plain": (packed([A, B]) + C + GZ[3], ALL, {BROKEN}),
+    "plain, then zstd": (A + B + zstd.compress(C) + D, ALL, {BROKEN}),
+    "zstd, then gzip": (ZST[: -len(zstd.compress(D))] + GZ[3], ALL, {BROKEN}),
+    "a length that is too long, plain": (
+        A + longer(B, 300) + C + D, {name: ALL[name] for name in "acd"}, {BROKEN},
+    ),
     "a length beyond the end": (A + B + C + longer(D, 10**9), without("d"), {CUT}),
     "a length that is too short, plain": (
         A + longer(B, -8) + C + D, ALL | {"b": (TEXT + "b")[:-8]}, {BROKEN},
@@ -118,10 +113,12 @@ FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
         zstd.compress(A) + zstd.compress(B)[:30] + b"~" * 30 + zstd.compress(C) + zstd.compress(D),
         without("b"), {BROKEN},
     ),
-    "lines that end in LF alone": (LF_LENGTHS, ALL, set()),
+    "lines of a head that end in LF alone": (
+        A + raw("b", http(BODY + b"b").replace(b"\r\n", b"\n")) + C + D, ALL, set(),
+    ),
     "cut within a body, gzip": (b"".join(GZ)[:-30], without("d"), {CUT}),
     "cut within a body, plain": (PLAIN[:-30], without("d"), {CUT}),
-    "cut within a one-member file": (gzip.compress(PLAIN)[:-40], without("d"), {CUT}),
+    "cut within a header, gzip": (b"".join(GZ)[:-240], without("d"), {CUT}),
     "an address in angle brackets": (
         PLAIN.replace(b"URI: http://a.example/b", b"URI: <http://a.example/b>"), ALL, set(),
     ),

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.evaluation.labels import number_elements, read_labels, without_labels
-from benchmarks.evaluation.sites import LabelledSite
+from benchmarks.evaluation.sites import LabelledSite, load_page
 from tests.support.crawls import Crawl, run_command
 from tplspider.search.session import SearchOptions
-from tplspider.sources.base import load_page, search_pages
+from tplspider.sources.base import search_pages
 from tplspider.web.html import parse_html
 from tplspider.web.page import WebPage
 

@@ -34,16 +34,14 @@ class WarcStorage:
 
     def __init__(self, settings: BaseSettings) -> None:
         self.settings = settings
-        self._stats: Any = None
 
     def open_spider(self, spider: Spider) -> None:
         from tplspider.sources.archive import open_archive  # imported lazily: optional
 
-        settings, self._stats = self.settings, spider.crawler.stats
-        archive = open_archive(
-            settings.getlist("TPLSPIDER_ARCHIVES"), settings.get("TPLSPIDER_ARCHIVE_INDEX")
-        )
-        self.source = archive.open(settings.getint("DOWNLOAD_MAXSIZE") or 1 << 62)
+        self._stats: Any = spider.crawler.stats
+        files = self.settings.getlist("TPLSPIDER_ARCHIVES")
+        archive = open_archive(files, self.settings.get("TPLSPIDER_ARCHIVE_INDEX"))
+        self.source = archive.open(self.settings.getint("DOWNLOAD_MAXSIZE") or 1 << 62)
 
     def close_spider(self, spider: Spider) -> None:
         for fault, count in self.source.faults.items():

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from benchmarks.evaluation.sites import load_page
 from tplspider.pools.pool import Pool, PooledPage, Signs, nearest, signs_of
 from tplspider.pools.site_templates import COMPANIONS, READY
 from tplspider.search.cliques import LINKS_EXHAUSTED, SubdigraphSearch
@@ -25,7 +26,7 @@ from tplspider.search.session import (
     read_web_page,
 )
 from tplspider.search.witness import KEY, MOST, evidence
-from tplspider.sources.base import drive, load_once, load_page
+from tplspider.sources.base import drive, load_once
 from tplspider.sources.folder import FolderSite, find_file
 from tplspider.template.extract import Comparison, PageSource, compare, extract_template
 from tplspider.template.flat_page import Vocabulary, flatten

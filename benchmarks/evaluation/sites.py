@@ -14,15 +14,26 @@ from urllib.parse import urlsplit, urlunsplit
 from w3lib.url import safe_url_string
 
 from benchmarks.evaluation.labels import Labels, labels_of, read_labels, without_labels
-from tplspider.sources.base import load_once, load_page
+from tplspider.search.cliques import MAX_REDIRECTS
+from tplspider.sources.base import load_once
 from tplspider.sources.folder import FolderSite
 from tplspider.web.html import find_all, parse_html
-from tplspider.web.page import NoPage, Redirect, WebPage, page_fault, redirect_to, status_reason
+from tplspider.web.page import (
+    BAD_RESPONSE,
+    NoPage,
+    Redirect,
+    WebPage,
+    page_fault,
+    redirect_to,
+    status_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from urllib.parse import SplitResult
+
+    from tplspider.sources.base import SiteSource
 
 
 class CorpusError(ValueError):
@@ -31,6 +42,19 @@ class CorpusError(ValueError):
 
 class LabelError(ValueError):
     """A site without a key page, or whose key page has no labels that could be used."""
+
+
+def load_page(source: SiteSource, url: str) -> WebPage | NoPage:
+    """The page at the end of the redirects from an address, or why there is none."""
+    for _ in range(1 + MAX_REDIRECTS):
+        answer = load_once(source, url)
+        if isinstance(answer, NoPage):
+            return answer
+        if isinstance(answer, WebPage):
+            fault = page_fault(answer)
+            return NoPage(fault) if fault else answer
+        url = answer.url
+    return NoPage(BAD_RESPONSE)
 
 
 class LabelledSite:
@@ -81,7 +105,7 @@ class LabelledSite:
     def _labelled_page(self) -> str:
         """The address of the first page that carries labels, by name; "" if there is none."""
         for file in self.pages.files():
-            content = self.pages.read(file)
+            content = file.read_bytes()
             if without_labels(content) != content:
                 url = self.pages.address(file)
                 return f"{url}index.html" if file.name == "index.html" else url

@@ -146,12 +146,8 @@ def words_hash(html: str) -> bytes:
     for top in top_level(parse_html(html)):
         etree.strip_elements(top, *_HIDDEN, etree.Comment, with_tail=False)
         words += [word for text in top.itertext() for word in str(text).split()]
-    words = [word for word in words if not _is_token(word)]
+    words = [word for word in words if len(word) < _TOKEN or not any(map(str.isdigit, word))]
     return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _is_token(word: str) -> bool:
-    return len(word) >= _TOKEN and any(map(str.isdigit, word))
 
 
 class Pool:

@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from math import inf
 from time import monotonic
@@ -271,12 +271,11 @@ class SiteTemplates(Generic[Token]):
         wanted: Iterable[str] | None = None,
         store: PoolStore | None = None,
     ) -> None:
-        if isinstance(wanted, str):
-            raise ValueError(f"wanted={wanted!r:.80}: expected some names, [{wanted!r:.80}]")  # noqa: TRY004 - as documented
         self._wanted = None if wanted is None else frozenset(wanted)
         unknown = (self._wanted or frozenset()) - {each.name for each in fields(PageTemplate)}
         if unknown:
-            raise ValueError(f"a PageTemplate has no {', '.join(sorted(unknown))}")
+            names = ", ".join(sorted(unknown))
+            raise ValueError(f"wanted: a list of fields is expected; PageTemplate has no {names}")
         if MARKDOWN & (self._wanted or frozenset()):
             check_markdown()
         if store is not None and not isinstance(store, PoolStore):
@@ -333,11 +332,9 @@ class SiteTemplates(Generic[Token]):
         Pages are stripped as they are asked for: iterate over all of it.
         """
         self._pools.save()
-        return self._give_out()
-
-    def _give_out(self) -> Iterator[StrippedPage[Token]]:
-        while self._pools.held:  # a site at a time: the pools of all may be too much for memory
-            yield from map(self._stripped, self._pools.give_out_oldest())
+        # A site at a time: the pools of all may be too much for memory.
+        sites = iter(self._pools.give_out_oldest, [])
+        return (self._stripped(each) for pages in sites for each in pages)
 
     def _stripped(self, released: Released[tuple[PooledPage, Token]]) -> StrippedPage[Token]:
         page, token = released.entry
@@ -366,7 +363,6 @@ class SiteTemplates(Generic[Token]):
 # job is the key page, and the pages are those of its pool.
 
 STRIP = f"{__name__}.strip"
-_KEPT = 2000  # pages of pools: those of some forty sites
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,14 +380,7 @@ class StripJob:
 
 def strip(key: StripJob, pages: Sequence[PooledPage]) -> PageTemplate:
     """The page without its template."""
-    pool = [_kept(page) for page in pages]
-    return _stripper().strip(key.site, key.page, pool, wanted=key.wanted)
-
-
-@lru_cache(_KEPT)
-def _kept(page: PooledPage) -> PooledPage:
-    """The page as it came first: its signs may be known, and take long to find out."""
-    return page
+    return _stripper().strip(key.site, key.page, pages, wanted=key.wanted)
 
 
 @cache

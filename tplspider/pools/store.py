@@ -10,7 +10,7 @@ import os
 import sqlite3
 import weakref
 from collections import OrderedDict
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -65,8 +65,7 @@ class PoolFile:
         weakref.finalize(self, self._connection.close)
         self._connection.executescript((_PERSISTENT if path else _TEMPORARY) + _PAGES)
         if path is None:
-            with suppress(OSError):  # on Windows
-                Path(name).unlink()  # it goes with the process
+            Path(name).unlink()  # it goes with the process
 
     def run(self, statement: str, *values: object) -> list[Any]:
         """Run a statement; its rows."""
@@ -95,22 +94,14 @@ class PoolFile:
             yield page
 
     def write(self, site: str, pages: Iterable[PooledPage]) -> None:
-        """Replace the pages of a site; those that have not changed are not written again."""
+        """Replace the pages of a site."""
         name = _bytes(site)
-        query = "SELECT place, digest, taken, words IS NULL, signs IS NULL FROM pages WHERE site=?"
-        known = {*self.run(query, name)}
-        wanted = {}
+        self.run("DELETE FROM pages WHERE site = ?", name)
         for page in pages:
-            missing = page.words is None, page.packed_signs is None
-            wanted[page.place.to_bytes(8), page.digest, page.taken, *missing] = page
-        for place, *_ in known - wanted.keys():
-            self.run("DELETE FROM pages WHERE site = ? AND place = ?", name, place)
-        for row, page in wanted.items():
-            if row not in known:
-                names = name, row[0], _bytes(page.url), _bytes(page.identity)
-                content = page.digest, page.packed, page.taken, page.size
-                values = *names, *content, page.words, page.packed_signs
-                self.run("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)
+            names = name, page.place.to_bytes(8), _bytes(page.url), _bytes(page.identity)
+            content = page.digest, page.packed, page.taken, page.size
+            values = *names, *content, page.words, page.packed_signs
+            self.run("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *values)
 
 
 def _bytes(text: str) -> bytes:

@@ -6,24 +6,22 @@ is read. The hash is also the sample key of the page.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tplspider.sources.records import (
     ALIAS,
     LARGEST,
-    Capture,
     Record,
     Reference,
     answer_of,
@@ -31,32 +29,29 @@ from tplspider.sources.records import (
     captures_in,
     key_of,
     read_at,
-    unpacked_at,
 )
-from tplspider.web.addresses import identity, site_name
+from tplspider.web.addresses import identity
 from tplspider.web.page import NOT_ARCHIVED, NoPage, WebPage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
+    from collections.abc import Callable, Iterable, Iterator
 
 NAME = "tplspider.warc-index"  # beside the first of the files
-_KIND, _VERSION = int.from_bytes(b"tplW", "big"), 5  # whose file it is, and of what form
+_KIND, _VERSION = b"tplW", 6  # whose file it is, and of what form
 _TABLES = f"""
 PRAGMA page_size = 8192;
-PRAGMA application_id = {_KIND};
+PRAGMA application_id = {int.from_bytes(_KIND)};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE files (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, size INT, changed INT,
     records INT, faults TEXT);
-CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, inner INT, site TEXT,
-    search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC, inner DESC))
+CREATE TABLE captures (key INT, kind INT, date INT, file INT, offset INT, site TEXT,
+    search TEXT, PRIMARY KEY (key, kind, date DESC, file DESC, offset DESC))
     WITHOUT ROWID;
 CREATE INDEX of_site ON captures (site, key) WHERE kind <= {ALIAS};
 """
 _QUICK = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
-_BEST = "kind, date DESC, file DESC, offset DESC, inner DESC"
+_BEST = "kind, date DESC, file DESC, offset DESC"
 _MERGE = f"INSERT OR IGNORE INTO captures SELECT * FROM temp.added ORDER BY key, {_BEST}"  # noqa: S608 - ours
-_BATCH = 1000  # rows that are inserted at a time
 
 
 class IndexFileError(ValueError):
@@ -68,7 +63,6 @@ class Place(NamedTuple):
 
     file: int
     offset: int
-    inner: int
     kind: int
     key: int
 
@@ -88,7 +82,7 @@ class Archive:
     """Some files, and an index that knows them as they are."""
 
     index: Path
-    files: dict[Path, IndexedFile] = field(default_factory=dict)
+    files: dict[Path, IndexedFile]
 
     def open(self, largest: int = LARGEST) -> WarcSite:
         """The archive as a source of pages."""
@@ -100,25 +94,22 @@ class StoredPage:
     """A page of an archive, by its best capture. Pages of a site come by their keys."""
 
     site: str
-    file: Path
+    path: bytes  # the name of the file
     offset: int
-    key: int
     archive: WarcSite = field(repr=False, compare=False)
     place: Place = field(repr=False, compare=False)
 
     @property
     def url(self) -> str:
         """The address; '' if the record is not what the index says."""
-        return self.archive.url_at(self.place)
-
-    @property
-    def path(self) -> bytes:
-        """The name of the file."""
-        return os.fsencode(self.file.name)
+        found = self.archive.read(self.place)
+        return found[1] if found else ""
 
     def read(self) -> WebPage | NoPage:
         """The page, or why there is none."""
-        return self.archive.page_at(self.place)
+        found = self.archive.read(self.place)
+        answer = self.archive.answer(*found) if found else None
+        return answer or NoPage(NOT_ARCHIVED)
 
 
 # The index.
@@ -137,16 +128,22 @@ def open_archive(
     paths = list(dict.fromkeys(Path(os.path.realpath(file)) for file in files))
     if not paths:
         raise ValueError("no files")
-    where = Path(index).absolute() if index else _default_index(paths[0])
+    where = Path(index).absolute() if index else paths[0].parent / NAME
+    failed: list[OSError] = []
     try:
         with _alone(where.parent):
             known = _known_files(where)
-            wanted, failed = _not_known(paths, known)
-            if wanted and (lost or not failed):
-                failed += _update(where, wanted, known)
+            if wanted := [path for path in paths if not _is_known(path, known)]:
+                with _new_index(where, is_copy=bool(known)) as connection:
+                    for path in wanted:
+                        try:
+                            _add(connection, where.parent, path)
+                        except OSError as error:
+                            failed.append(error)
                 known = _known_files(where)
     except (sqlite3.Error, OSError) as error:
-        raise IndexFileError(f"{where}: the index cannot be written: {error}") from error
+        why = f"{where}: the index cannot be written ({error}): choose another file (--index)"
+        raise IndexFileError(why) from error
     for fault in failed:
         if lost is None:
             raise fault
@@ -154,47 +151,24 @@ def open_archive(
     return Archive(where, {path: known[path] for path in paths if path in known})
 
 
-def _not_known(
-    paths: Iterable[Path], known: dict[Path, IndexedFile]
-) -> tuple[list[Path], list[OSError]]:
-    """The files that are new or have changed; and the errors of those that are missing."""
-    wanted, failed = list[Path](), list[OSError]()
-    for path in paths:
-        try:
-            status = path.stat()
-        except OSError as error:
-            failed.append(error)
-            continue
-        found = known.get(path)
-        if not found or (found.size, found.changed) != (status.st_size, status.st_mtime_ns):
-            wanted.append(path)
-    return wanted, failed
+def _is_known(path: Path, known: dict[Path, IndexedFile]) -> bool:
+    """Whether a file is there as it was indexed."""
+    with suppress(OSError):
+        status = path.stat()
+        if found := known.get(path):
+            return (found.size, found.changed) == (status.st_size, status.st_mtime_ns)
+    return False
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let one process at a time replace an index, so that no file of another is lost."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
-
-
-def _default_index(path: Path) -> Path:
-    """Beside a file; in the user's cache if that folder cannot be written."""
-    found = path.parent / NAME
-    if os.access(path.parent, os.W_OK):
-        return found
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tplspider"
-    cache.mkdir(parents=True, exist_ok=True)
-    return cache / f"{key_of(str(found)):016x}.warc-index"
 
 
 def _connect(where: Path) -> sqlite3.Connection:
@@ -206,22 +180,21 @@ def _known_files(where: Path) -> dict[Path, IndexedFile]:
     """The files that an index knows; none if it is damaged or of another version."""
     if not where.exists():
         return {}
-    kind = version = 0
+    with where.open("rb") as file:
+        head = file.read(72)  # of a database: its user_version, its application_id
+    if head[68:] != _KIND:
+        raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
+    if int.from_bytes(head[60:64]) != _VERSION:
+        return {}
     try:
         with closing(_connect(where)) as connection:
-            (kind,) = connection.execute("PRAGMA application_id").fetchone()
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if (kind, version) == (_KIND, _VERSION):
-                rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
-                return {
-                    _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
-                    for path, size, changed, records, faults in rows
-                }
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        kind = 0 if "not a database" in str(error) else _KIND
-    if kind != _KIND:
-        raise IndexFileError(f"{where}: not an index of archives: delete it, or use another name")
-    return {}
+            rows = connection.execute("SELECT path, size, changed, records, faults FROM files")
+            return {
+                _path(where, path): IndexedFile(size, changed, records, json.loads(faults))
+                for path, size, changed, records, faults in rows
+            }
+    except (sqlite3.Error, TypeError, ValueError):
+        return {}
 
 
 def _path(index: Path, path: bytes) -> Path:
@@ -230,79 +203,47 @@ def _path(index: Path, path: bytes) -> Path:
 
 
 @contextmanager
-def _new_index(where: Path, old: Path | None = None) -> Iterator[sqlite3.Connection]:
-    """A new index, or a copy of an old one, which takes its name in the end.
+def _new_index(where: Path, *, is_copy: bool = False) -> Iterator[sqlite3.Connection]:
+    """A new index, or a copy of the one that is there, which takes its name in the end.
 
     So readers are not disturbed, and a kill does no harm.
     """
-    number, name = tempfile.mkstemp(".part", f".{where.name}.", where.parent)
-    os.close(number)
+    part = where.with_name(f".{where.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        if old:
-            shutil.copyfile(old, name)
-        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-            connection.executescript(_QUICK if old else _QUICK + _TABLES)
+        if is_copy:
+            shutil.copyfile(where, part)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.executescript(_QUICK if is_copy else _QUICK + _TABLES)
             connection.execute("CREATE TEMP TABLE added AS SELECT * FROM captures LIMIT 0")
             yield connection
-        Path(name).chmod(0o644)
-        Path(name).replace(where)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _update(where: Path, paths: Sequence[Path], known: dict[Path, IndexedFile]) -> list[OSError]:
-    """Replace an index by one that knows these files as they are.
-
-    Returns the errors of files that cannot be read.
-    """
-    failed: list[OSError] = []
-    with _new_index(where, where if known else None) as connection:
-        connection.execute("BEGIN")
-        for path in paths:
-            try:
-                _add(connection, where.parent, path)
-            except OSError as error:
-                failed.append(error)
-        connection.execute("COMMIT")
-    return failed
+            connection.commit()
+        part.replace(where)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _add(connection: sqlite3.Connection, folder: Path, path: Path) -> None:
-    """Replace the rows of a file.
-
-    A file that cannot be read to its end is not in the index at all.
-    """
-    faults: Counter[str] = Counter()
-    relative = os.fsencode(os.path.relpath(path, folder))
-    known = connection.execute("SELECT number FROM files WHERE path = ?", (relative,)).fetchone()
-    newest = connection.execute("SELECT coalesce(max(number), 0) FROM files").fetchone()
-    number = known[0] if known else newest[0] + 1
-    connection.execute("DELETE FROM captures WHERE file = ?", (number,))
-    connection.execute("DELETE FROM files WHERE number = ?", (number,))
-    connection.execute("DELETE FROM temp.added")
-    records = 0
+    """Replace the rows of a file; one that cannot be read to its end is not in the index at all."""
+    run = connection.execute
+    relative, faults = os.fsencode(os.path.relpath(path, folder)), Counter[str]()
+    for (number,) in run("SELECT number FROM files WHERE path = ?", (relative,)).fetchall():
+        run("DELETE FROM captures WHERE file = ?", (number,))
+        run("DELETE FROM files WHERE number = ?", (number,))
+    run("DELETE FROM temp.added")
+    ((number,),) = run("SELECT coalesce(max(number), 0) + 1 FROM files")
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
-        captures = captures_in(file, faults)
-        while batch := list(islice(captures, _BATCH)):
-            rows = [_row(number, each) for each in batch]
-            connection.executemany("INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            records += len(batch)
+        rows = (
+            (c.key, c.kind, c.date, number, c.offset, c.site, c.search)
+            for c in captures_in(file, faults)
+        )
+        insert = "INSERT INTO temp.added VALUES (?, ?, ?, ?, ?, ?, ?)"
+        records = connection.executemany(insert, rows).rowcount
     # Rows come in any order, and go into the table in its own: that is much faster.
-    connection.execute(_MERGE)
+    run(_MERGE)
     row = (number, relative, status.st_size, status.st_mtime_ns, records, json.dumps(faults))
-    connection.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def _row(file: int, capture: Capture) -> tuple[object, ...]:
-    name = capture.identity
-    place = (file, capture.offset, capture.inner)
-    site = _site_of(name[: name.find("/", 8)])
-    return (key_of(name), capture.kind, capture.date, *place, site, capture.search)
-
-
-_site_of = lru_cache(maxsize=10_000)(site_name)  # thousands of pages share an origin
+    run("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
 def merge_indexes(parts: Iterable[Path], where: Path) -> None:
@@ -314,7 +255,7 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
                 """INSERT INTO files (path, size, changed, records, faults)
                 SELECT path, size, changed, records, faults FROM part.files;
                 INSERT INTO temp.added
-                SELECT key, kind, date, f.number, offset, inner, site, search
+                SELECT key, kind, date, f.number, offset, site, search
                 FROM part.captures c JOIN part.files pf ON pf.number = c.file
                 JOIN main.files f ON f.path = pf.path;"""
             )
@@ -325,7 +266,7 @@ def merge_indexes(parts: Iterable[Path], where: Path) -> None:
 # Pages.
 
 
-class WarcSite:
+class WarcSite(AbstractContextManager["WarcSite"]):
     """All that was captured in the files of an index, or in some of them.
 
     *search* is the id of a search whose own captures come first. *faults* counts, by a message,
@@ -345,22 +286,21 @@ class WarcSite:
         self.paths = {number: path for number, path in paths.items() if path in wanted}
         numbers = ", ".join(map(str, self.paths))
         self._only = "" if len(self.paths) == len(paths) else f" AND file IN ({numbers})"
-        self._unpacked: tuple[tuple[int, int], BinaryIO] | None = None  # by file and offset
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *args: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the index."""
-        self._close_unpacked()
         self._connection.close()
 
     def load(self, url: str) -> WebPage | NoPage:
         """What was captured at an address."""
-        return self._load(url, url, set())
+        for place in self._captures(url):
+            found = self.read(place)
+            if found and (answer := self.answer(found[0], url)):
+                return answer
+        return NoPage(NOT_ARCHIVED)
 
     def is_absent(self, url: str) -> bool:
         """Whether nothing is archived of an address; mostly, nothing is read to find out."""
@@ -379,95 +319,59 @@ class WarcSite:
                 yield from self.pages(name)
             return
         rows = self._places(f"site = ? AND kind <= {ALIAS}", f"key, {_BEST}", site)
-        for key, captures in groupby(rows, attrgetter("key")):
+        for _, captures in groupby(rows, attrgetter("key")):
             best = next(captures)
-            yield StoredPage(site, self.paths[best.file], best.offset, key, self, best)
+            path = os.fsencode(self.paths[best.file].name)
+            yield StoredPage(site, path, best.offset, self, best)
 
     def count_pages(self) -> int:
         """How many pages there are, each address once."""
         query = f"SELECT count(DISTINCT key) FROM captures WHERE kind <= {ALIAS}{self._only}"  # noqa: S608 - ours
         return int(self._connection.execute(query).fetchone()[0])
 
-    def page_at(self, place: Place) -> WebPage | NoPage:
-        """What the capture at a place gives."""
-        found = self._read(place)
-        if found is None:
-            return NoPage(NOT_ARCHIVED)
-        return self._answer(*found, set()) or NoPage(NOT_ARCHIVED)
-
-    def url_at(self, place: Place) -> str:
-        """The address of a capture; '' if it is not what the index says."""
-        found = self._read(place)
-        return found[1] if found else ""
-
-    def _load(self, url: str, asked: str, passed: set[str]) -> WebPage | NoPage:
-        """What an address has, unless it is one that revisits have *passed* already."""
-        if url not in passed:
-            passed.add(url)
-            for place in self._captures(url):
-                found = self._read(place)
-                if found and (answer := self._answer(found[0], asked, passed)):
-                    return answer
-        return NoPage(NOT_ARCHIVED)
-
-    def _answer(self, record: Record, asked: str, passed: set[str]) -> WebPage | NoPage | None:
+    def answer(self, record: Record, asked: str) -> WebPage | NoPage | None:
         """What a record gives; None for a revisit of something that is not here."""
         answer = answer_of(record, asked, self._largest)
         if not isinstance(answer, Reference):
             return answer
-        if answer.date:
-            that_day = f"kind <> {ALIAS} AND date = ?"
-            for place in self._captures(answer.url, that_day, answer.date):
-                if other := self._read(place):
-                    found = answer_of(other[0], asked, self._largest)
-                    return None if isinstance(found, Reference) else found
-        other_page = self._load(answer.url, asked, passed)
-        return None if other_page == NoPage(NOT_ARCHIVED) else other_page
+        order = f"date = {answer.date} DESC, {_BEST}"
+        for place in self._captures(answer.url, f"kind <> {ALIAS}", order):
+            if other := self.read(place):
+                found = answer_of(other[0], asked, self._largest)
+                return None if isinstance(found, Reference) else found
+        return None
 
-    def _captures(self, url: str, condition: str = "1", *values: object) -> Iterator[Place]:
+    def _captures(self, url: str, condition: str = "1", order: str = _BEST) -> Iterator[Place]:
         """The captures of an address, the best first."""
         try:
             key = key_of(identity(url))
         except ValueError:  # not an address
             return
         if self.search:
-            order, own = f"kind > 0, {_BEST.removeprefix('kind, ')}", f"{condition} AND search = ?"
-            yield from self._places(f"key = ? AND {own}", order, key, *values, self.search)
-        yield from self._places(f"key = ? AND {condition}", _BEST, key, *values)
+            own = f"kind > 0, {order.removeprefix('kind, ')}"
+            yield from self._places(
+                f"key = ? AND {condition} AND search = ?", own, key, self.search
+            )
+        yield from self._places(f"key = ? AND {condition}", order, key)
 
     def _places(self, condition: str, order: str, *values: object) -> Iterator[Place]:
         query = (
-            f"SELECT file, offset, inner, kind, key FROM captures WHERE {condition}{self._only}"  # noqa: S608 - ours
+            f"SELECT file, offset, kind, key FROM captures WHERE {condition}{self._only}"  # noqa: S608 - ours
             f" ORDER BY {order}"
         )
         return (Place(*row) for row in self._connection.execute(query, values))
 
-    def _read(self, place: Place) -> tuple[Record, str] | None:
+    def read(self, place: Place) -> tuple[Record, str] | None:
         """The record at a place, with its address, if it is the one that the index means."""
         path = self.paths[place.file]
         try:
             with path.open("rb") as file:
-                if place.inner:
-                    found = read_at(self._unpacked_at(place, file), place.inner, self._largest)
-                else:
-                    found = read_at(file, place.offset, self._largest)
+                found = read_at(file, place.offset, self._largest)
         except OSError as error:
             self.faults[f"{path}: {error.strerror or error}"] += 1
             return None
         capture = capture_of(found) if found else None
-        if found and capture and place.key in (0, capture.key):
+        if found and capture and place.key == capture.key:
             return found, capture.url
         self.faults[f"{path}: a record is not what the index says"] += 1
         return None
-
-    def _unpacked_at(self, place: Place, file: BinaryIO) -> BinaryIO:
-        """What is packed together at an offset: it is kept until something else is asked for."""
-        key = place.file, place.offset
-        if not self._unpacked or self._unpacked[0] != key:
-            self._close_unpacked()
-            self._unpacked = key, unpacked_at(file, place.offset)
-        return self._unpacked[1]
-
-    def _close_unpacked(self) -> None:
-        if self._unpacked:
-            self._unpacked[1].close()

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from tplspider.search.cliques import MAX_REDIRECTS
 from tplspider.search.session import SearchLimits, SearchOptions, SearchSession
 from tplspider.web.page import (
     BAD_RESPONSE,
@@ -16,7 +15,6 @@ from tplspider.web.page import (
     Page,
     Redirect,
     WebPage,
-    page_fault,
     redirect_to,
     status_reason,
 )
@@ -81,14 +79,6 @@ def drive(
         for visit in visits:
             judge = partial(_judge, session, visit.rank)
             _give(session, keep, visit.rank, *_load(source, visit.link.url, most, judge))
-
-
-def load_page(source: SiteSource, url: str, max_redirects: int = MAX_REDIRECTS) -> WebPage | NoPage:
-    """The page at the end of the redirects from an address, or why there is none."""
-    _, answer = _load(source, url, max_redirects)
-    if isinstance(answer, WebPage) and (fault := page_fault(answer)):
-        return NoPage(fault)
-    return answer if isinstance(answer, WebPage | NoPage) else NoPage(BAD_RESPONSE)
 
 
 def load_once(source: SiteSource, url: str) -> WebPage | Redirect | NoPage:

@@ -46,24 +46,12 @@ class FolderSite:
         self.url = f"http://{quote(os.fsencode(folder.name.lower()))}"
         self._prepare = prepare
         self._loaded: dict[str, WebPage | Redirect | NoPage] = {}
-        self._files: list[Path] | None = None
-
-    def read(self, file: Traversable) -> bytes:
-        """What a file holds; an OSError names it, also where the system would not."""
-        try:
-            return file.read_bytes()
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(file)) from None
 
     def files(self) -> list[Path]:
         """The files that may be pages, by their names, in an order that is the same everywhere."""
-        if self._files is None:
-            files = [file for file in self.folder.rglob("*") if file.is_file()]
-            pages = [
-                file for file in files if "html" in (_TYPES.guess_type(file.name)[0] or "html")
-            ]
-            self._files = sorted(pages, key=lambda file: file.relative_to(self.folder).parts)
-        return self._files
+        files = [file for file in self.folder.rglob("*") if file.is_file()]
+        pages = [file for file in files if "html" in (_TYPES.guess_type(file.name)[0] or "html")]
+        return sorted(pages, key=lambda file: file.relative_to(self.folder).parts)
 
     def address(self, file: Path) -> str:
         """The address of a file; that of its directory for an ``index.html``."""
@@ -97,4 +85,4 @@ class FolderSite:
             return NoPage(status_reason(404))
         kind = _TYPES.guess_type(file.name)[0]
         headers = {"content-type": kind} if kind else {}
-        return WebPage(url, self._prepare(self.read(file)), headers=headers)
+        return WebPage(url, self._prepare(file.read_bytes()), headers=headers)

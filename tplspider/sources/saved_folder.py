@@ -16,12 +16,11 @@ from collections import defaultdict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import ip_address
 from mimetypes import MimeTypes
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from w3lib.url import safe_url_string
 
@@ -67,10 +66,6 @@ class SavedFile:
     fault: str
     folder: SavedFolder = field(repr=False, compare=False)
     offset: int = 0  # as of a page in an archive
-
-    @property
-    def file(self) -> Path:
-        return self.folder.path / os.fsdecode(self.path)
 
     def read(self) -> WebPage | NoPage:
         """The file as a page, HTML or not; or why it cannot be read."""
@@ -173,11 +168,9 @@ class SavedFolder:
         for row in rows if isinstance(rows, list) else ():
             if not isinstance(row, dict):
                 continue
-            name, url, encoding = (row.get(each) for each in ("file", "url", "encoding"))
-            address = web_address(url) if isinstance(url, str) else ""
-            if address and isinstance(name, str) and name.isprintable() and "/" not in name:
-                given = known_encoding(encoding) if isinstance(encoding, str) else ""
-                found[inside + name.encode()] = address, given
+            name, url, encoding = (str(row.get(each, "")) for each in ("file", "url", "encoding"))
+            if (address := web_address(url)) and name.isprintable() and "/" not in name:
+                found[inside + name.encode()] = address, known_encoding(encoding)
         if found:
             self._noted |= {**found, inside + _MANIFEST: ("", "")}
 
@@ -218,16 +211,14 @@ _PRIVATE = frozenset("example home.arpa internal invalid lan local localhost tes
 # Between path and query: "?", or what stands for it where files cannot have one in their names.
 _QUERY = re.compile(rb"\?|%3[Ff]|@(?=[\w.%\[\]-]+=)", re.ASCII)
 _INDEX = b"index.html"
-_SCHEMES = (b"http", b"https")
 _NOT_AN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class FileAddresses:
     """The addresses of files, by their paths in a folder.
 
-    A first folder that is named by a host is one (before it may be one named ``http`` or
-    ``https``); else paths are behind *base_url*, or behind the name of the folder itself, as if
-    that were a host in any case.
+    A first folder that is named by a host is one; else paths are behind *base_url*, or behind the
+    name of the folder itself, as if that were a host in any case.
     """
 
     def __init__(self, folder: Path, base_url: str = "") -> None:
@@ -237,11 +228,7 @@ class FileAddresses:
     def of(self, path: bytes) -> str:
         """The address of the file at this path; that of its directory for an ``index.html``."""
         first, *names = path.split(b"/")
-        scheme = ""
-        if first in _SCHEMES and len(names) > 1:
-            scheme, (first, *names) = first.decode(), names
-        origin = origin_of(first.lower(), scheme) if names else ""
-        if origin:
+        if origin := origin_of(first.lower()) if names else "":
             return f"{origin}/{_tail(b'/'.join(names))}"
         return f"{self._base}/{_tail(path)}"
 
@@ -259,7 +246,7 @@ def mirrored_address(body: bytes) -> str:
 
 
 @lru_cache(maxsize=1000)
-def origin_of(name: bytes, scheme: str = "") -> str:
+def origin_of(name: bytes) -> str:
     """The origin that a folder of this name stands for; '' for a name that is not that of a host.
 
     >>> origin_of(b"www.example.org"), origin_of(b"localhost+8000"), origin_of(b"v1.2")
@@ -272,42 +259,21 @@ def origin_of(name: bytes, scheme: str = "") -> str:
     labels = host.split(".")
     is_host = (
         registered_domain(host)
-        or _is_ip(host)
+        or (len(labels) == 4 and all(map(str.isdigit, labels)))  # an IPv4 address
         or labels[-1] in _PRIVATE
         or (found[2] == b":" and port >= _LOWEST_PORT)  # of a private network
     )
     if not is_host or port > _HIGHEST_PORT or not all(map(_LABEL.fullmatch, labels)):
         return ""
-    scheme = scheme or _scheme(host, port)
+    scheme = "https" if port in (0, 443) and registered_domain(host) else "http"
     is_default = port in (0, 443 if scheme == "https" else 80)
     return f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
-
-
-def assumed_scheme(url: str) -> str:
-    """An address that was given without a scheme, with the scheme that mirrors imply.
-
-    >>> assumed_scheme("https://127.0.0.1:8102/a"), assumed_scheme("https://example.org/a")
-    ('http://127.0.0.1:8102/a', 'https://example.org/a')
-    """
-    parts = urlsplit(url)
-    scheme = _scheme(parts.hostname or "", parts.port or 0)
-    return urlunsplit((scheme, *parts[1:]))
-
-
-def _scheme(host: str, port: int) -> str:
-    return "https" if port in (0, 443) and registered_domain(host) else "http"
 
 
 def without_query(name: bytes) -> bytes:
     """The name of a file without what was the query of its address."""
     found = _QUERY.search(name)
     return name[: found.start()] if found else name
-
-
-def _is_ip(host: str) -> bool:
-    with suppress(ValueError):
-        return bool(ip_address(host))
-    return False
 
 
 def web_address(url: str) -> str:

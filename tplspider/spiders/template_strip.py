@@ -27,7 +27,7 @@ from tplspider.hooks import before_closing
 from tplspider.items import PageTemplate, StrippedRow
 from tplspider.profiles import apply_profile
 from tplspider.search.answer import counted
-from tplspider.sources.saved_folder import UNREADABLE, SavedFolder, assumed_scheme
+from tplspider.sources.saved_folder import UNREADABLE, SavedFolder
 from tplspider.tracker import Counts, count_lost
 from tplspider.web.page import BAD_RESPONSE, CRASHED, ERROR, TIMEOUT, NoPage, page_fault
 from tplspider.web.text import storable
@@ -67,8 +67,7 @@ def _base_url(value: object) -> str:
     url = key_address(given) if given else ""
     if urlsplit(url).query or "#" in given:
         raise ValueError("expected the address of a folder, without ? and #")
-    has_scheme = given[:8].lower().startswith(("http:", "https:"))
-    return url if has_scheme or not url else assumed_scheme(url)
+    return url
 
 
 @dataclass(frozen=True)
@@ -214,10 +213,12 @@ class TemplateStripSpider(Spider):
         apply_profile(settings)
         for name, classes in FEED_SETTINGS.items():
             settings.set(name, {**classes, **settings.getdict(name)}, priority="spider")
-        extensions = {"tplspider.log_sanitizer.LogSanitizer": -1}
-        extensions["tplspider.progress.PageProgress"] = 500
-        given = settings.getdict("EXTENSIONS")
-        settings.set("EXTENSIONS", {**extensions, **given}, priority="spider")
+        extensions = {
+            "tplspider.log_sanitizer.LogSanitizer": -1,
+            "tplspider.progress.PageProgress": 500,
+            **settings.getdict("EXTENSIONS"),
+        }
+        settings.set("EXTENSIONS", extensions, priority="spider")
 
     @classmethod
     def check(cls, given: dict[str, Any], settings: BaseSettings) -> None:

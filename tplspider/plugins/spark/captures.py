@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tplspider.plugins.spark.jobs import Output
-
-_FILES_DDL = "path STRING, records BIGINT, faults STRING"
-
-
-@dataclass(frozen=True)
-class Captures:
-    """WARC files that can be read, and the index of what was captured in them."""
-
-    index: str
-    files: tuple[str, ...]
+    from tplspider.sources.archive import Archive
 
 
 def read_manifest(given: Namespace) -> list[str]:
@@ -44,7 +34,7 @@ def read_manifest(given: Namespace) -> list[str]:
 
 def open_captures(
     spark: SparkSession, output: Output, given: Namespace, files: list[str]
-) -> Captures:
+) -> Archive:
     """Index the files, and write what is wrong with them to the table ``files``."""
     index = Path(given.index or f"{output.work}/index").absolute()
     lost: dict[str, str] = {}
@@ -57,13 +47,13 @@ def open_captures(
         raise ValueError(str(error) if readable else "none of the files can be read") from None
     rows = [(str(path), 0, json.dumps({why: 1})) for path, why in lost.items()]
     rows += [(str(p), f.records, json.dumps(f.faults)) for p, f in archive.files.items()]
-    table = spark.createDataFrame(sorted(rows), _FILES_DDL).coalesce(1)
-    table.write.parquet(f"{given.output}/files")
+    table = spark.createDataFrame(sorted(rows), "path STRING, records BIGINT, faults STRING")
+    table.coalesce(1).write.parquet(f"{given.output}/files")
     empty = sum(not records for _, records, _ in rows)
     if empty == len(rows):
         raise ValueError("no pages in any of the files")
     tell(f"{len(rows)} WARC files, {empty} of them without any page: see the table files")
-    return Captures(str(index), tuple(map(str, archive.files)))
+    return archive
 
 
 def _index(spark: SparkSession, files: list[str], index: Path) -> dict[str, str]:

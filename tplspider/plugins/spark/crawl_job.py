@@ -227,8 +227,9 @@ class CrawlTask:
                 process.kill()
             if status == WRONG_USE:
                 raise RuntimeError("scrapy refuses to start here: see the log of the worker")
-            if _count(folder / f"{SUMMARIES}.jl") == count:
-                return ""
+            with (folder / f"{SUMMARIES}.jl").open("rb") as file:
+                if sum(1 for _ in file) == count:
+                    return ""
         return f"the crawl ended too early, with status {status}"
 
     def _results(self, folder: Path, numbers: list[int], why: str) -> Iterator[tuple[str, str]]:
@@ -252,11 +253,6 @@ class CrawlTask:
 
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, of Linux
-
-
-def _count(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(1 for _ in file)
 
 
 if __name__ == "__main__":

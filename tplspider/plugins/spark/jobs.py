@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from collections import Counter
 from dataclasses import is_dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints, is_typeddict
@@ -138,11 +139,9 @@ def _batch(rows: list[tuple[str, str]]) -> pa.RecordBatch:
 
 def tell_outcomes(summaries: DataFrame) -> None:
     """Print how many key pages have which outcome."""
-    found = summaries.groupBy("complete", "key_outcome").count().collect()
-    counts: dict[str, int] = {}
-    for row in found:
+    counts = Counter[str]()
+    for row in summaries.groupBy("complete", "key_outcome").count().collect():
         good = "complete" if row["complete"] else "partial"
-        outcome = good if row["key_outcome"] == "ok" else row["key_outcome"]
-        counts[outcome] = counts.get(outcome, 0) + row["count"]
+        counts[good if row["key_outcome"] == "ok" else row["key_outcome"]] += row["count"]
     parts = [f"{count} {outcome}" for outcome, count in sorted(counts.items())]
-    tell(f"{sum(counts.values())} key pages: {', '.join(parts)}")
+    tell(f"{counts.total()} key pages: {', '.join(parts)}")

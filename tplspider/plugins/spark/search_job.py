@@ -22,10 +22,10 @@ def main(given: list[str] | None = None) -> int:
         wanted, files = check(options), read_manifest(options)
         spark = start("tplspider search")
         output = Output(spark, options)
-        captures = open_captures(spark, output, options, files)
+        archive = open_captures(spark, output, options, files)
     except ValueError as error:
         parser.error(str(error))
-    command = ("archive", *captures.files, "--index", captures.index, "-i")
+    command = ("archive", *map(str, archive.files), "--index", str(archive.index), "-i")
     search(spark, output, wanted, command, options.num_partitions)
     return 0
 

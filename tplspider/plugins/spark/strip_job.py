@@ -13,13 +13,12 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tplspider.extraction import MEGABYTES, SECONDS, Extraction, ExtractionError
-from tplspider.plugins.spark.captures import Captures, open_captures, read_manifest
+from tplspider.plugins.spark.captures import open_captures, read_manifest
 from tplspider.plugins.spark.jobs import (
     ROWS_DDL,
     Output,
@@ -28,14 +27,14 @@ from tplspider.plugins.spark.jobs import (
     start,
     tell,
 )
-from tplspider.pools.pool import PooledPage, draw
+from tplspider.pools.pool import draw
 from tplspider.pools.site_templates import STRIP, StripJob
-from tplspider.sources.archive import WarcSite
 from tplspider.spiders.template_strip import COLUMNS, read_page, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tplspider.sources.archive import Archive
 
 PAGES = "pages"
 _PER_CHUNK = 1000  # pages of a site that are stripped together
@@ -54,11 +53,11 @@ def main(given: list[str] | None = None) -> int:
         files = read_manifest(options)
         spark = start("tplspider strip")
         output = Output(spark, options)
-        captures = open_captures(spark, output, options, files)
+        archive = open_captures(spark, output, options, files)
     except ValueError as error:
         parser.error(str(error))
     more = [name for name in ("main_markdown", "main_html") if getattr(options, name[5:])]
-    task = StripTask(captures, (*COLUMNS, *more, "offset"))
+    task = StripTask(archive, (*COLUMNS, *more, "offset"))
     number = options.num_partitions or 4 * spark.sparkContext.defaultParallelism
     chunks = spark.createDataFrame(pa.Table.from_pylist(task.chunks(), schema=_CHUNKS))
     rows = chunks.repartition(number).mapInArrow(task.batches, ROWS_DDL)
@@ -75,12 +74,12 @@ def main(given: list[str] | None = None) -> int:
 class StripTask:
     """Strips chunks: some pages of a site, from the *first* one on."""
 
-    captures: Captures
+    archive: Archive
     columns: tuple[str, ...]
 
     def chunks(self) -> list[dict[str, Any]]:
         """The chunks of all sites."""
-        with self._archive() as archive:
+        with self.archive.open() as archive:
             sizes = Counter(page.site for page in archive.pages())
         return [
             {"site": site, "first": first}
@@ -92,13 +91,11 @@ class StripTask:
         """What Spark is given."""
         return batches_of((PAGES, json.dumps(row)) for row in self._rows(given))
 
-    def _archive(self) -> WarcSite:
-        return WarcSite(Path(self.captures.index), map(Path, self.captures.files))
-
     def _rows(self, given: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        wanted, pool_of = frozenset(self.columns), lru_cache(1)(_pool_of)
+        wanted = frozenset(self.columns)
         worker = Extraction(STRIP, workers=1, seconds=SECONDS, megabytes=MEGABYTES)
-        with self._archive() as archive, asyncio.Runner() as runner:
+        with self.archive.open() as archive, asyncio.Runner() as runner:
+            pool_of = lru_cache(1)(lambda site: draw(read_page(p)[1] for p in archive.pages(site)))
             try:
                 for chunk in (row for batch in given for row in batch.to_pylist()):
                     site, first = chunk["site"], chunk["first"]
@@ -107,7 +104,7 @@ class StripTask:
                         found = None
                         if page:
                             job = StripJob(page, site, wanted)
-                            strip = worker.extract(job, pool_of(archive, site))
+                            strip = worker.extract(job, pool_of(site).pages)
                             try:
                                 found, outcome = runner.run(strip), "page"
                             except ExtractionError as error:
@@ -115,10 +112,6 @@ class StripTask:
                         yield row_of(stored, url, outcome, found, self.columns)
             finally:
                 runner.run(worker.close())
-
-
-def _pool_of(archive: WarcSite, site: str) -> tuple[PooledPage, ...]:
-    return draw(read_page(stored)[1] for stored in archive.pages(site)).pages
 
 
 if __name__ == "__main__":
