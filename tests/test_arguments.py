@@ -182,7 +182,7 @@ def test_valid_values(field: str, value: object, read_as: object) -> None:
     assert read(field, value) == replace(Config(), **changes)
 
 
-@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("browser_wait", "0")])
+@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("browser_wait", "-1")])
 def test_what_has_to_be_more_than_nothing(field: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"^TPLSPIDER_{field.upper()}: expected "):
         read(field, value)

@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
-from tplspider.extraction import EXTRACTOR, extractor_name
+from tplspider.extraction import EXTRACTOR, load_extractor
 from tplspider.items import PageTemplate
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
@@ -66,13 +66,6 @@ def seconds(value: object) -> float:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
         raise ValueError("expected a number of seconds")
     return float(text)
-
-
-def seconds_above_zero(value: object) -> float:
-    """A parser of numbers of seconds above 0."""
-    if not (found := seconds(value)):
-        raise ValueError("expected a number of seconds above 0")
-    return found
 
 
 def one_of(*choices: str) -> Callable[[object], str]:
@@ -121,9 +114,10 @@ def feed_format(name: str) -> str:
 
 
 def extractor(value: object) -> str:
-    """A parser of extractors: an import path, or the function itself."""
-    # To look at ours would load it.
-    return EXTRACTOR if value == EXTRACTOR else extractor_name(value)  # type: ignore[arg-type]  # a string or a function
+    """A parser of the import paths of extractors."""
+    if value != EXTRACTOR:  # to look at ours would load it
+        load_extractor(str(value))
+    return str(value)
 
 
 def item_fields(value: object) -> tuple[tuple[str, str], ...]:
@@ -225,9 +219,7 @@ class Config:
         True, boolean, "allow key pages at private addresses, and links from these"
     )
     browser_wait: float = option(
-        5,
-        seconds_above_zero,
-        "how many seconds the browser profile waits for the scripts of a page",
+        5, seconds, "how many seconds the browser profile waits for the scripts of a page"
     )
     confine: bool = option(
         False, boolean, "allow arguments to name files only in TPLSPIDER_FEEDS_DIR"

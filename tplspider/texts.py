@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tplspider.extraction import Extraction, ExtractionError, with_evidence
+from tplspider.extraction import Extraction, ExtractionError
 from tplspider.saved_pages import save_pages
 from tplspider.search.answer import counted
 from tplspider.search.cliques import POOL
@@ -190,8 +190,7 @@ class PageTexts:
     ) -> PageTemplate | None:
         compared = counted(min(len(others), most), "page")
         logger.log(self._level, "Comparing %s with %s", key.url, compared)
-        found = await self._extraction.extract(key, others, seconds=seconds, most=most)
-        return found and with_evidence(found)
+        return await self._extraction.extract(key, others, seconds=seconds, most=most)
 
 
 def pooled(stored: StoredPage) -> PooledPage | None:
