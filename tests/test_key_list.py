@@ -107,7 +107,7 @@ def test_a_column_of_another_name(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("name", "delimiter"),
-    [("keys.csv", ","), ("keys.csv", ";"), ("keys.csv", "\t"), ("keys.tsv", "\t"), ("x", "\t")],
+    [("keys.csv", ","), ("keys.csv", ";"), ("keys.csv", "\t"), ("keys.tsv", "\t")],
 )
 def test_delimiters(write: Write, name: str, delimiter: str) -> None:
     path = Path(write(name, b""))
@@ -126,7 +126,7 @@ def test_malformed_records(write: Write) -> None:
     assert (lines[-1].number, lines[-1].address, lines[-1].input) == (5, B, {"id": "6"})
 
 
-@pytest.mark.parametrize("name", ["keys.jsonl", "keys", "keys.jl.gz"])
+@pytest.mark.parametrize("name", ["keys.jsonl", "keys.jl.gz"])
 def test_json_lines(write: Write, name: str) -> None:
     rows: list[dict[str, Any]] = [
         {"url": A, "tpl_n": 5, "tpl_strategy": "", "tpl_scope": None, "id": {"deep": [1.5, None]}},

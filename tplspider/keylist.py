@@ -130,15 +130,15 @@ class KeyList:
             raise ValueError("this is a WARC file: use scrapy archive")
         self._lines = chain([first], self._file)
         ending = Path(name.lower().removesuffix(".gz")).suffix
-        delimiter = self._delimiter(first) if ending not in _JSON_LINES else ""
-        if ending in _JSON_LINES or (not delimiter and first.lstrip().startswith("{")):
+        if ending in _JSON_LINES:
             with suppress(ValueError, TypeError, RecursionError):
                 self.columns = list(json.loads(first))
             self.format = "jl"
             return self._json_lines()
-        if ending in (".csv", ".tsv") or delimiter == "\t" or (delimiter and not ending):
-            self.format = "tsv" if delimiter == "\t" else "csv"
-            return self._csv(delimiter or ",")
+        if ending in (".csv", ".tsv"):
+            self.format = ending.removeprefix(".")
+            cells = ((each, next(csv.reader([first], delimiter=each), [])) for each in _DELIMITERS)
+            return self._csv(next((each for each, names in cells if self.column in names), ","))
         if ending == ".json":
             raise ValueError(f"expected JSON lines ({', '.join(_JSON_LINES)})")
         if column:
@@ -158,11 +158,6 @@ class KeyList:
     def close(self) -> None:
         if self._file:
             self._file.close()
-
-    def _delimiter(self, header: str) -> str:
-        """What stands between the cells of a header that names the column; '' for none."""
-        cells = ((each, next(csv.reader([header], delimiter=each), [])) for each in _DELIMITERS)
-        return next((each for each, names in cells if self.column in names), "")
 
     def _text(self) -> Iterator[KeyLine]:
         for number, line in enumerate(self._lines, start=self._before + 1):
