@@ -19,7 +19,7 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError
-from tplspider.plugins.ui.searches import ended, read_lines
+from tplspider.plugins.ui.searches import OpenSearch, read_lines
 from tplspider.report.words import reason_words
 
 if TYPE_CHECKING:
@@ -246,7 +246,10 @@ class App:
     async def events(self, request: web.Request) -> web.StreamResponse:
         """The events of a search, a line each, until it ends."""
         run = self._run(request)
-        search = self._searches.open.get(run.id) or ended(run)
+        search = self._searches.open.get(run.id)
+        if search is None:
+            search = OpenSearch(run)
+            search.add("ended", search=vars(run))
         out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await out.prepare(request)
         async for events in search.follow():

@@ -31,7 +31,7 @@ from tplspider.command import check
 from tplspider.plugins.ui.access import HOST, Access, Connections, key_of, proof_of
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
-from tplspider.plugins.ui.store import Store
+from tplspider.plugins.ui.store import LOST, Store
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ async def serve(
             await asyncio.wait({crawl}, timeout=_GRACE)
             stopping.cancel()
         finally:
-            searches.lose()
+            searches.stop([*searches.open.values()], LOST)
             accepting.cancel()
             await runner.cleanup()
         if crawl.done():
@@ -175,7 +175,7 @@ def run_ui(
     make_process: Callable[[], AsyncCrawlerProcess],
     say: Callable[[str], object],
 ) -> None:
-    """Serve until Ctrl-C. Raises ValueError, StoreError and OSError."""
+    """Serve until Ctrl-C. Raises ValueError and OSError."""
     folder = state_folder(opts)
     try:
         with folder.lock:
