@@ -155,7 +155,6 @@ class App:
     # Pages.
 
     async def static(self, request: web.Request) -> web.Response:
-        """A style, a script or a picture of these pages."""
         name = request.match_info["name"]
         if name not in _STATIC:
             raise web.HTTPNotFound
@@ -165,12 +164,13 @@ class App:
 
     async def enter(self, request: web.Request) -> web.Response:
         """The way in: a code becomes a cookie, and is in no address any more."""
-        path = self._access.redeem(request.query.get("code", ""))
+        path = request.query.get("to", "/")
+        is_valid = self._access.redeem(request.query.get("code", ""), path)
         is_known = self._access.has_session(request)
-        if path is None and not is_known:
+        if not is_valid and not is_known:
             raise RefusedError(401, "this address was used already, or is more than a minute old")
         # Not HTTPSeeOther, which would quote the path again.
-        found = web.Response(status=303, headers={"Location": path or "/"})
+        found = web.Response(status=303, headers={"Location": path if is_valid else "/"})
         if not is_known:
             value = self._access.open_session()
             found.set_cookie(self._access.cookie, value, httponly=True, samesite="Lax", path="/")
@@ -179,7 +179,6 @@ class App:
     # What scripts, programs and the extension ask for, as JSON.
 
     async def hello(self, request: web.Request) -> web.Response:
-        """Prove that this server knows the token, before a client sends anything."""
         return web.json_response(self._access.hello(request.query.get("nonce", "")))
 
     async def searches(self, request: web.Request) -> web.Response:
@@ -197,7 +196,6 @@ class App:
         return web.json_response({"searches": listed, **counts})
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin searches."""
         given = await _object(request, _EXPECTED)
         addresses = given.pop("addresses", None)
         if not isinstance(addresses, str) or given.keys() - {"n", "strategy"}:
@@ -214,7 +212,6 @@ class App:
         return web.json_response(answer, status=201 if runs else 400)
 
     async def search(self, request: web.Request) -> web.Response:
-        """Everything about one search."""
         run = self._run(request)
         found: Answer = {"summary": None, "candidates": [], "text": None}
         if run.has_answer:
@@ -234,14 +231,12 @@ class App:
         return web.json_response(_entry(run))
 
     async def cancel_all(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
-        """End all open searches."""
         return web.json_response({"cancelled": self._searches.cancel([*self._searches.open])})
 
     async def code(self, request: web.Request) -> web.Response:
         """An address that signs a browser in, once, within a minute."""
         given = await _object(request, 'expected {"to": "/..."}')
-        code = self._access.make_code(str(given.get("to", "/")))
-        return web.json_response({"address": f"{self._access.address}/enter?code={code}"})
+        return web.json_response({"address": self._access.entrance(str(given.get("to", "/")))})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """The events of a search, a line each, until it ends."""
@@ -275,7 +270,6 @@ class App:
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def text(self, request: web.Request) -> web.Response:
-        """The text of the key page, as text or as Markdown."""
         form = request.match_info["format"]
         found = self._answer(request)["text"]
         name, kind = {"txt": ("main_text", "plain"), "md": ("main_markdown", "markdown")}[form]
@@ -332,7 +326,6 @@ def _entry(run: Run) -> dict[str, Any]:
 
 
 async def _object(request: web.Request, expected: str) -> dict[str, Any]:
-    """The object of JSON that was sent."""
     if request.content_type != "application/json":
         raise RefusedError(415, "expected JSON (Content-Type: application/json)")
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import logging
 import os
 import re
@@ -17,18 +16,17 @@ from contextlib import closing, suppress
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex, token_urlsafe
+from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.request import ProxyHandler, Request, build_opener
 
 from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
 from tplspider.command import check
-from tplspider.plugins.ui.access import HOST, Access, Connections, key_of, proof_of
+from tplspider.plugins.ui.access import HOST, Access, Connections
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
 from tplspider.plugins.ui.store import LOST, Store
@@ -147,7 +145,7 @@ async def serve(
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{access.address}/enter?code={access.make_code('/')}")
+            ready(access.entrance("/"))
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -181,7 +179,8 @@ def run_ui(
         with folder.lock:
             _run_server(folder, opts, make_process, say)
     except Timeout:
-        _show(ask_for_address(folder), say, is_opened=opts.open)
+        # A server has the folder, and with it the same token.
+        _show(Access(folder.token(), folder.port()).entrance("/"), say, is_opened=opts.open)
 
 
 def _run_server(
@@ -190,8 +189,7 @@ def _run_server(
     make_process: Callable[[], AsyncCrawlerProcess],
     say: Callable[[str], object],
 ) -> None:
-    before = folder.port()
-    with _listen(before if opts.port is None else read_port(opts.port)) as listener:
+    with _listen(folder.port() if opts.port is None else read_port(opts.port)) as listener:
         process = make_process()  # which sets up the log
         port = listener.getsockname()[1]
         folder.write("port", str(port))
@@ -200,8 +198,6 @@ def _run_server(
         def ready(address: str) -> None:
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
-            if port != before:
-                say(f"The port is now {port}: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Press Ctrl-C to end. For a new address, run in another terminal: {command}")
 
@@ -241,30 +237,6 @@ def _listen(port: int) -> socket.socket:
         ) from error
 
 
-def ask_for_address(folder: StateFolder) -> str:
-    """An address to sign in by, of the server that has this folder. Raises ValueError."""
-    token, port = folder.token(), folder.port()
-    address = f"http://{HOST}:{port}"
-    try:
-        nonce = token_hex(16)
-        hello = _ask(f"{address}/api/hello?nonce={nonce}")
-        if hello["proof"] != proof_of(token, address, hello["start"], nonce):
-            raise ValueError("it does not know the token")  # noqa: TRY301 - as others
-        headers = {
-            "Authorization": f"Bearer {key_of(token, port, hello['start'])}",
-            "Content-Type": "application/json",
-        }
-        return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"a server uses {folder.path}, but does not answer: {error}") from error
-
-
-def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
-    request = Request(address, data, headers or {})  # noqa: S310 - written by us
-    with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
-        return json.loads(answer.read(1 << 16))
-
-
 # The button for browsers (``scrapy ui --extension``).
 
 _MANIFEST, _DEFAULTS = "manifest.json", "defaults.js"  # where the port is
@@ -275,7 +247,7 @@ The extension is in {folder}, for scrapy ui on port {port}. Load it:
     "Load unpacked", and choose the folder
   Firefox: open about:debugging#/runtime/this-firefox, press "Load Temporary Add-on", and
     choose the folder's manifest.json
-Then start scrapy ui, press the button, and paste the token, which is in
+Then start scrapy ui --port {port}, press the button, and paste the token, which is in
   {token}"""
 
 
@@ -284,14 +256,6 @@ def give_extension(opts: argparse.Namespace) -> str:
     state = state_folder(opts)
     folder = Path(opts.extension).resolve()
     port = state.port() if opts.port is None else read_port(opts.port)
-    if not port:
-        raise ValueError("--port 0: the extension needs a fixed port")
-    if port != state.port():
-        try:
-            with state.lock:  # from now on the server listens where the extension looks for it
-                state.write("port", str(port))
-        except Timeout:
-            raise ValueError(f"--port {port}: a server uses {state.path}: end it first") from None
     write_extension(folder, port)
     state.token()  # makes one if there is none
     return _WRITTEN.format(folder=folder, port=port, token=state.token_file)

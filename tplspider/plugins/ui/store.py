@@ -120,11 +120,9 @@ class Store:
             return next((_run(*row) for row in rows), None)
 
     def answer(self, run_id: str) -> Answer | None:
-        """What a search gave."""
         return next(self.answers("WHERE id = ?", (run_id,)), None)
 
     def report(self, run_id: str) -> bytes | None:
-        """The report of a search."""
         with self._errors():
             row = self._file.execute("SELECT report FROM runs WHERE id = ?", (run_id,)).fetchone()
             return zlib.decompress(row[0]) if row and row[0] else None
