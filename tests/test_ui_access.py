@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.support.ui_server import Answer, UiServer, ask, wait_until
-from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, key_of, proof_of
+from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, sign
 
 pytestmark = pytest.mark.crawl
 
@@ -75,16 +75,17 @@ def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
     words = f"proof {ui.url} {told['start']} {NONCE}".encode()
     assert told["proof"] == hmac.new(ui.token.encode(), words, "sha256").hexdigest()
     assert ui.token not in str(told)
-    key = key_of(ui.token, port, told["start"])
+    key = sign(ui.token, f"key {port} {told['start']}")
     assert bare(ui, "GET", "/api/searches", Authorization=f"Bearer {key}").status == 200
-    for other in (key_of(ui.token, port, "00"), key_of(ui.token, port + 1, told["start"])):
+    for wrong in (f"key {port} 00", f"key {port + 1} {told['start']}"):
+        other = sign(ui.token, wrong)
         assert bare(ui, "GET", "/api/searches", Authorization=f"Bearer {other}").status == 401
     for nonce in ("", "5e", "z" * 32, "5e" * 100):
         assert bare(ui, "GET", f"/api/hello?nonce={nonce}").status == 400
     assert bare(ui, "GET", f"/api/hello?nonce={NONCE}", Origin="http://evil.example").status == 403
     # A relay on another port has a proof that is worth nothing there.
     relay = f"http://127.0.0.1:{port + 1}"
-    assert told["proof"] != proof_of(ui.token, relay, told["start"], NONCE)
+    assert told["proof"] != sign(ui.token, f"proof {relay} {told['start']} {NONCE}")
 
 
 def test_an_entrance_made_by_another_process(ui: UiServer) -> None:

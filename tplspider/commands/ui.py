@@ -31,7 +31,8 @@ class Command(OurCommand):
         add_profile(parser)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from tplspider.command import print_text
+        from tplspider.command import check, print_text
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         if args:
             raise ValueError(f"{args[0]!r}: addresses go into the page that scrapy ui --open shows")
@@ -44,6 +45,7 @@ class Command(OurCommand):
             self.print(give_extension(opts))
         else:
             prepare(self.settings)
+            check(TemplateCandidatesSpider, self.name, {"_keys": None}, self.settings)
             run_ui(opts, self._make_process, print_text)
 
     def _make_process(self) -> AsyncCrawlerProcess:

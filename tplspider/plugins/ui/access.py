@@ -49,19 +49,6 @@ def sign(token: str, words: str) -> str:
     return new_hmac(token.encode(), words.encode(), sha256).hexdigest()
 
 
-def proof_of(token: str, address: str, start: str, nonce: str) -> str:
-    """What shows that the server at an address, such as http://127.0.0.1:8765, knows the token.
-
-    A program at another address or port cannot pass the question on to the server.
-    """
-    return sign(token, f"proof {address} {start} {nonce}")
-
-
-def key_of(token: str, port: int, start: str) -> str:
-    """What a client sends in place of the token: it is good for one start of the server alone."""
-    return sign(token, f"key {port} {start}")
-
-
 class Access:
     """The token, and what was given for it: codes, and the sessions of browsers.
 
@@ -75,16 +62,21 @@ class Access:
         self._hosts = (f"{HOST}:{port}", f"localhost:{port}")
         self._token, self._clock = token, clock
         self._start = token_hex(16)
-        self._secrets = [each.encode() for each in (token, key_of(token, port, self._start))]
+        # Clients may send a key in place of the token: it is for one start of the server alone.
+        key = sign(token, f"key {port} {self._start}")
+        self._secrets = [token.encode(), key.encode()]
         self._used: LocalCache[str, None] = LocalCache(_MOST)  # codes
         self._sessions: LocalCache[str, None] = LocalCache(_MOST)
 
     def hello(self, nonce: str) -> dict[str, str]:
-        """Prove that this server knows the token. A client asks before it sends anything."""
+        """Prove that this server knows the token. A client asks before it sends anything.
+
+        A program at another address or port cannot pass the question on to this server.
+        """
         if not NONCE.fullmatch(nonce):
             raise RefusedError(400, "nonce: expected 32 to 128 hex digits")
-        proof = proof_of(self._token, self.address, self._start, nonce)
-        return {"start": self._start, "proof": proof}
+        words = f"proof {self.address} {self._start} {nonce}"
+        return {"start": self._start, "proof": sign(self._token, words)}
 
     def entrance(self, path: str) -> str:
         """An address that signs a browser in, and leads it to *path*: once, within a minute.

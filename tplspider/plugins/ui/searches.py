@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
-    from scrapy.crawler import Crawler
-
     from tplspider.items import CandidateSearch
     from tplspider.plugins.ui.store import Store
     from tplspider.results import SearchAnswer
@@ -121,24 +119,14 @@ def outcome(summary: CandidateSearch, *, has_text: bool) -> str:
 class Searches:
     """All searches that are open, and what the signals of their crawl say about them."""
 
-    def __init__(self, store: Store, crawler: Crawler, reports: Path) -> None:
+    def __init__(self, store: Store, crawler: Any, reports: Path) -> None:
         self.store = store
         self.open: dict[str, OpenSearch] = {}  # by the ids of their runs, the oldest first
         self._begun: dict[str, OpenSearch] = {}  # by the ids that they have in the crawl
         self._crawler, self._reports = crawler, reports
         self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
-        for handler, signal in (
-            (self.search_opened, signals.search_opened),
-            (self.search_started, signals.search_started),
-            (self.link_settled, signals.link_settled),
-            (self.search_settled, signals.search_settled),
-            (self.line_answered, signals.line_answered),
-        ):
-            crawler.signals.connect(handler, signal=signal)
-
-    @property
-    def _spider(self) -> Any:
-        return self._crawler.spider
+        names = "search_opened search_started link_settled search_settled line_answered"
+        signals.follow(self, crawler, signals, *names.split())
 
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
         """Begin searches. Raises RefusedError, and then none is begun."""
@@ -158,7 +146,7 @@ class Searches:
 
     async def keys(self) -> AsyncIterator[KeyLine]:
         """The key pages to search from, as they come."""
-        admission = self._spider.admission
+        admission = self._crawler.spider.admission
         admission.anew = True  # the same search again is made again
         admission.is_wanted = lambda key: key.line.input["run"] in self.open
         while line := await self._lines.get():
@@ -172,7 +160,7 @@ class Searches:
         self.stop(waiting, "cancelled before it began")
         for search in found:
             if search.search_id:
-                self._spider.tracker.cancel(search.search_id)
+                self._crawler.spider.tracker.cancel(search.search_id)
         return len(found)
 
     def end(self) -> None:
@@ -206,7 +194,7 @@ class Searches:
     # Signals of the crawl.
 
     def search_opened(self, session: SearchSession) -> None:
-        key = self._spider.searches[session.search_id].key
+        key = self._crawler.spider.searches[session.search_id].key
         search = self._begun[session.search_id] = self.open[key.line.input["run"]]
         search.search_id = session.search_id
         search.run.state, search.run.started = "searching", time.time()

@@ -10,13 +10,12 @@ import re
 import shlex
 import signal
 import socket
-import sys
 import webbrowser
 from contextlib import closing, suppress
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
-from tplspider.command import check
 from tplspider.plugins.ui.access import HOST, Access, Connections
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
@@ -84,10 +82,7 @@ def state_folder(opts: argparse.Namespace) -> StateFolder:
     """The folder that the options name, or the usual one of the user."""
     if opts.dir:
         return StateFolder(Path(opts.dir).resolve())
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return StateFolder(Path(base) / "tplspider" / "ui")
 
 
@@ -110,7 +105,6 @@ def prepare(settings: Settings) -> None:
         settings.set("TPLSPIDER_MARKDOWN", value=True, priority=30)
     if settings.get("JOBDIR"):
         raise ValueError("JOBDIR: scrapy ui does not use it")
-    check(TemplateCandidatesSpider, "ui", {"_keys": None}, settings)
 
 
 async def serve(
@@ -239,15 +233,15 @@ def _listen(port: int) -> socket.socket:
 
 # The button for browsers (``scrapy ui --extension``).
 
-_MANIFEST, _DEFAULTS = "manifest.json", "defaults.js"  # where the port is
 _ID = b'"tplspider@tplspider.example"'
 _WRITTEN = """\
-The extension is in {folder}, for scrapy ui on port {port}. Load it:
+The extension is in {folder}. Load it:
   Chromium and the like: open chrome://extensions, switch on "Developer mode", press
     "Load unpacked", and choose the folder
   Firefox: open about:debugging#/runtime/this-firefox, press "Load Temporary Add-on", and
     choose the folder's manifest.json
-Then start scrapy ui --port {port}, press the button, and paste the token, which is in
+Then start scrapy ui, press the button, and paste the token (and the port, if it is not {port}),
+which is in
   {token}"""
 
 
@@ -255,25 +249,18 @@ def give_extension(opts: argparse.Namespace) -> str:
     """Write the extension; returns how to load it. Raises ValueError and OSError."""
     state = state_folder(opts)
     folder = Path(opts.extension).resolve()
-    port = state.port() if opts.port is None else read_port(opts.port)
-    write_extension(folder, port)
+    write_extension(folder)
     state.token()  # makes one if there is none
-    return _WRITTEN.format(folder=folder, port=port, token=state.token_file)
+    return _WRITTEN.format(folder=folder, port=PORT, token=state.token_file)
 
 
-def write_extension(folder: Path, port: int) -> None:
-    """Write the extension for a server on *port* to a new or empty folder, or over an older one.
+def write_extension(folder: Path) -> None:
+    """Write the extension to a new or empty folder, or over an older one.
 
     Raises ValueError for a folder with other files.
     """
-    source = files("tplspider.plugins.ui") / "extension"
-    ours = {file.name: file.read_bytes() for file in source.iterdir()}
-    text = ours[_DEFAULTS].decode()
-    ours[_DEFAULTS] = re.sub(r"(?<=PORT = )\d+", str(port), text).encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    manifest = folder / _MANIFEST
+    manifest = folder / "manifest.json"
     is_ours = manifest.is_file() and _ID in manifest.read_bytes()
-    if not is_ours and any(folder.iterdir()):
+    if not is_ours and folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder}: it has other files: give a new or empty folder")
-    for name, data in ours.items():
-        (folder / name).write_bytes(data)
+    copytree(Path(__file__).parent / "extension", folder, dirs_exist_ok=True)
