@@ -25,9 +25,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def read(name: str, column: str = "") -> list[KeyLine]:
-    lines = list(KeyList(name, column))
-    assert KeyList(name, column).count() == len(lines)
-    return lines
+    return list(KeyList(name, column))
 
 
 def addresses(lines: list[KeyLine]) -> dict[int, str]:
@@ -173,7 +171,6 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("keys.json", "", b"[]", "JSON lines"),
         ("keys.gz", "", b"https://example.org/\n", "gzip"),
         ("keys.gz", "", gzip.compress(b"https://example.org/\n", mtime=0)[:15], "end"),
-        ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n", mtime=0), "scrapy archive"),
     ],
 )
 def test_unreadable_lists(write: Write, name: str, column: str, data: bytes, word: str) -> None:
