@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
+from contextlib import aclosing
 from dataclasses import dataclass
 from threading import Event, Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any
@@ -94,7 +94,8 @@ async def fetch_text(
     wanted: dict[str, Any] = {"EXTENSIONS": {"tplspider.progress.Progress": None}}
     wanted |= {"TPLSPIDER_ALLOW_PRIVATE": allow_private, **(settings or {})}
     wanted["TPLSPIDER_TEXTS"] = True
-    async with search_many([url], wanted, n=n, strategy=strategy, **arguments) as answers:
+    answers = search_many([url], wanted, n=n, strategy=strategy, **arguments)
+    async with aclosing(answers):
         (answer,) = [each async for each in answers]
     end, text = answer.summary, answer.template
     if text is None:
@@ -118,8 +119,10 @@ def search_many(
     inputs: Iterable[str | Mapping[str, Any]] | AsyncIterable[str | Mapping[str, Any]],
     settings: Mapping[str, Any] | None = None,
     **arguments: object,
-) -> ManySearches:
+) -> AsyncGenerator[SearchAnswer]:
     """Search from many key pages, and yield the answer to each as its search ends.
+
+    Leaving the loop ends all searches; ``contextlib.aclosing`` waits until everything is closed.
 
     *inputs* are addresses, or mappings with a ``url``; they may be endless. *settings*
     override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
@@ -136,25 +139,7 @@ def search_many(
     if merged.get("JOBDIR"):
         raise ValueError("JOBDIR: needs a list that can be read again (scrapy crawl -a urls=FILE)")
     TemplateCandidatesSpider.check({**arguments, "_keys": None}, merged)
-    return ManySearches(_Crawl(inputs, merged, arguments))
-
-
-class ManySearches(AsyncIterator["SearchAnswer"], AbstractAsyncContextManager["ManySearches"]):
-    """The answers, for ``async for``. Leaving the loop ends all searches."""
-
-    def __init__(self, crawl: _Crawl) -> None:
-        # A generator: the event loop closes it when nothing refers to it any more.
-        self._answers = crawl.answers()
-
-    async def __anext__(self) -> SearchAnswer:
-        return await anext(self._answers)
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """End all searches, and wait until everything is closed."""
-        await self._answers.aclose()
+    return _Crawl(inputs, merged, arguments).answers()
 
 
 class _Crawl:
