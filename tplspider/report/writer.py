@@ -206,10 +206,8 @@ class ReportWriter:
 # Reports of finished searches, made of the feeds with their summaries and texts.
 
 
-def report_feeds(
-    summaries: Sequence[Path], report: str, template: Path | None = None, search_id: str = ""
-) -> str:
-    """Write the reports of all searches in some files, or of one; returns what was written.
+def report_feeds(summaries: Sequence[Path], report: str, template: Path | None = None) -> str:
+    """Write the reports of all searches in some files; returns what was written.
 
     *report* is an HTML file, for one search, or a folder. Of several summaries of one search the
     last counts. Raises ValueError for what cannot be read, OSError for what cannot be written.
@@ -217,21 +215,14 @@ def report_feeds(
     place = Path(report)
     is_folder = check_place(report, place)
     texts = {row["search_id"]: row for row in _checked([template], PageTemplate)}
-    rows = (
-        row
-        for row in _checked(summaries, CandidateSearch)
-        if not search_id or row["search_id"] == search_id
-    )
-    first = next(rows, None)
-    if first is None:
-        what = f"search {search_id!r}" if search_id else "search"
-        raise ValueError(f"there is no {what} in {', '.join(map(str, summaries))}")
+    rows = _checked(summaries, CandidateSearch)
+    if (first := next(rows, None)) is None:
+        raise ValueError(f"there is no search in {', '.join(map(str, summaries))}")
     if is_folder:
         return _write_folder(place, chain([first], rows), texts)
     last = {row["search_id"]: row for row in chain([first], rows)}
     if len(last) > 1:
-        why = f"there are {len(last)} searches: choose one by --search ID, or name a folder"
-        raise ValueError(f"{report}: {why}")
+        raise ValueError(f"{report}: there are {len(last)} searches: name a folder")
     write_report(place, last[first["search_id"]], texts.get(first["search_id"]))
     return report
 
