@@ -13,14 +13,13 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from tplspider import signals
-from tplspider.hooks import before_closing, check_hooks, process_item
+from tplspider.hooks import before_closing, process_item
 from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
 from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, POOL
 from tplspider.web.page import ERROR, NoPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -48,7 +47,6 @@ class Counts:
 
     @property
     def partial(self) -> int:
-        """Key pages with fewer candidates than were asked for."""
         return self.answered - self.complete - self.unusable.total()
 
     def add(self, summary: CandidateSearch, *, repeated: bool = False) -> None:
@@ -71,7 +69,7 @@ def count_lost(crawler: Crawler, search_id: str = "") -> None:
         counts.lost_of.add(search_id)
 
 
-class CliqueTracker:
+class CliqueTracker(signals.Component):
     """Closes the spider once the n-CS of its key page is found and the items are out.
 
     The crawl of a list ends with the list. Whatever ends a crawl early, the results so far are
@@ -79,27 +77,14 @@ class CliqueTracker:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        check_hooks()
         self.crawler = crawler
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
-        for handler, signal in (
-            (self.spider_opened, scrapy_signals.spider_opened),
-            (self.search_opened, signals.search_opened),
-            (self.search_started, signals.search_started),
-            (self.link_settled, signals.link_settled),
-            (self.search_ended, signals.search_ended),
-            (self.search_settled, signals.search_settled),
-            (self.spider_idle, scrapy_signals.spider_idle),
-            (self.scheduler_empty, scrapy_signals.scheduler_empty),
-            (self.spider_error, scrapy_signals.spider_error),
-        ):
-            crawler.signals.connect(handler, signal=signal)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        names = "spider_opened spider_idle scheduler_empty spider_error"
+        signals.follow(self, crawler, scrapy_signals, *names.split())
+        names = "search_opened search_started link_settled search_ended search_settled"
+        signals.follow(self, crawler, signals, *names.split())
 
     @property
     def spider(self) -> TemplateCandidatesSpider:
