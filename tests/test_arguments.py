@@ -102,7 +102,6 @@ def test_neither_user_nor_password(url: str) -> None:
         ({"url": ""}, "url"),
         ({"url": "ftp://example.org/"}, "url"),
         ({"urls": "keys.txt"}, "url"),  # and a key page
-        ({"column": "page"}, "column"),  # without a list
         ({"n": "0"}, "n:"),
         ({"max_loads": "-3"}, "max_loads:"),
         ({"max_refusals": "x"}, "max_refusals:"),

@@ -42,7 +42,6 @@ FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
 _NO_USER = rf"(?:https?|{'|'.join(_NO_HOSTS)}):"
 _USER = re.compile(rf"((?:[a-z][a-z0-9+.-]*:)?//|(?!{_NO_USER}))([^/?#]*)@", re.IGNORECASE)
-_SHOWN = re.compile(rf"\s*(?:{_NO_USER}|[a-z][a-z0-9+.-]*://)/*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -194,8 +193,6 @@ class Arguments:
                 "url or urls: give one key page (-a url=https://example.org/page),"
                 " or a list of them (-a urls=FILE)"
             )
-        if values.get("column") and not urls:
-            raise ValueError("column needs a list of key pages (-a urls=FILE)")
         found = cls(**parsed(cls, values))
         if url:
             key_address(url)
@@ -321,14 +318,13 @@ def without_credentials(given: str) -> str:
 
 
 def masked(given: str) -> str:
-    """What may be shown of an address that is wrong: nothing before an ``@`` but the scheme.
+    """What may be shown of an address that is wrong: nothing before an ``@``.
 
     >>> masked("https://me:a/b@example.org/")
-    'https://***@example.org/'
+    '***@example.org/'
     """
     _, at, rest = given.rpartition("@")
-    start = _SHOWN.match(given)
-    return f"{start[0] if start else ''}***@{rest}" if at else given
+    return f"***@{rest}" if at else given
 
 
 def read_credentials(given: str, url: str) -> Credentials | None:

@@ -92,7 +92,10 @@ def plan_outputs(
             taken.add(path)
             try_to_open(label, path)
         if can_go_on:
-            _check_resumable(label, uri, options)
+            can_be_cut = options["format"] in ("jl", "jsonl", "jsonlines", "csv")
+            if not path or not can_be_cut or options.get("postprocessing"):
+                why = "with JOBDIR, give a local file .jl or .csv, not compressed"
+                raise ValueError(f"{label}: {why}")
         feeds[uri] = _with_columns(options)
     save_html = argument_path("save_html", arguments.save_html, config)
     report = argument_path("report", arguments.report, config)
@@ -210,13 +213,6 @@ def try_to_open(label: str, path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise ValueError(f"{label}: cannot be written: {error.strerror}") from None
-
-
-def _check_resumable(label: str, uri: str, options: dict[str, Any]) -> None:
-    """With a JOBDIR, feeds are local files that can be cut back and added to."""
-    can_be_cut = options["format"] in ("jl", "jsonl", "jsonlines", "csv")
-    if not local_path(uri) or not can_be_cut or options.get("postprocessing"):
-        raise ValueError(f"{label}: with JOBDIR, give a local file .jl or .csv, not compressed")
 
 
 # How feeds are stored and written.
