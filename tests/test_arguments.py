@@ -102,7 +102,6 @@ def test_neither_user_nor_password(url: str) -> None:
         ({"url": ""}, "url"),
         ({"url": "ftp://example.org/"}, "url"),
         ({"urls": "keys.txt"}, "url"),  # and a key page
-        ({"column": "page"}, "column"),  # without a list
         ({"n": "0"}, "n:"),
         ({"max_loads": "-3"}, "max_loads:"),
         ({"max_refusals": "x"}, "max_refusals:"),
@@ -182,7 +181,7 @@ def test_valid_values(field: str, value: object, read_as: object) -> None:
     assert read(field, value) == replace(Config(), **changes)
 
 
-@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("browser_wait", "0")])
+@pytest.mark.parametrize(("field", "value"), [("in_flight", "0"), ("browser_wait", "-1")])
 def test_what_has_to_be_more_than_nothing(field: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"^TPLSPIDER_{field.upper()}: expected "):
         read(field, value)

@@ -8,7 +8,7 @@ import pytest
 
 import tplspider
 from tests.support.crawls import PROJECT
-from tplspider.plugins.ui.server import PORT, write_extension
+from tplspider.plugins.ui.server import write_extension
 
 FOLDER = PROJECT / "tplspider" / "plugins" / "ui" / "extension"
 MANIFEST = json.loads((FOLDER / "manifest.json").read_bytes())
@@ -34,23 +34,22 @@ def test_what_it_may_do() -> None:
         assert not re.search(r"HTML|\beval\b|\bFunction\b|document\.write|setAttribute", script)
 
 
-def test_it_is_written_for_a_port(tmp_path: Path) -> None:
+def test_it_is_written_to_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
-    write_extension(folder, PORT)
+    write_extension(folder)
     assert contents(folder) == contents(FOLDER)
-    # Once more, for another port and over an older version; what else is there stays.
+    # Once more, over an older version; what else is there stays.
     (folder / "popup.js").write_text("old")
     (folder / "notes.txt").write_text("mine")
-    write_extension(folder, 9000)
+    write_extension(folder)
     written = contents(folder)
     assert written.pop("notes.txt") == b"mine"
-    assert b"PORT = 9000;" in written.pop("defaults.js")
-    assert written.items() <= contents(FOLDER).items()
+    assert written == contents(FOLDER)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
 def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('{"name": "another"}')
     with pytest.raises(ValueError, match="other files"):
-        write_extension(tmp_path, PORT)
+        write_extension(tmp_path)
     assert contents(tmp_path) == {name: b'{"name": "another"}'}

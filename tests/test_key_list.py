@@ -25,9 +25,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def read(name: str, column: str = "") -> list[KeyLine]:
-    lines = list(KeyList(name, column))
-    assert KeyList(name, column).count() == len(lines)
-    return lines
+    return list(KeyList(name, column))
 
 
 def addresses(lines: list[KeyLine]) -> dict[int, str]:
@@ -107,7 +105,7 @@ def test_a_column_of_another_name(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("name", "delimiter"),
-    [("keys.csv", ","), ("keys.csv", ";"), ("keys.csv", "\t"), ("keys.tsv", "\t"), ("x", "\t")],
+    [("keys.csv", ","), ("keys.csv", ";"), ("keys.csv", "\t"), ("keys.tsv", "\t")],
 )
 def test_delimiters(write: Write, name: str, delimiter: str) -> None:
     path = Path(write(name, b""))
@@ -126,7 +124,7 @@ def test_malformed_records(write: Write) -> None:
     assert (lines[-1].number, lines[-1].address, lines[-1].input) == (5, B, {"id": "6"})
 
 
-@pytest.mark.parametrize("name", ["keys.jsonl", "keys", "keys.jl.gz"])
+@pytest.mark.parametrize("name", ["keys.jsonl", "keys.jl.gz"])
 def test_json_lines(write: Write, name: str) -> None:
     rows: list[dict[str, Any]] = [
         {"url": A, "tpl_n": 5, "tpl_strategy": "", "tpl_scope": None, "id": {"deep": [1.5, None]}},
@@ -173,7 +171,6 @@ def test_not_utf_8(write: Write, name: str) -> None:
         ("keys.json", "", b"[]", "JSON lines"),
         ("keys.gz", "", b"https://example.org/\n", "gzip"),
         ("keys.gz", "", gzip.compress(b"https://example.org/\n", mtime=0)[:15], "end"),
-        ("x.warc.gz", "", gzip.compress(b"WARC/1.1\r\n", mtime=0), "scrapy archive"),
     ],
 )
 def test_unreadable_lists(write: Write, name: str, column: str, data: bytes, word: str) -> None:

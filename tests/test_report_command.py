@@ -44,7 +44,8 @@ def test_a_folder_and_a_file(tmp_path: Path) -> None:
     assert "The main text" in text_of(out / PAGE)
     assert "The page itself is not shown" in text_of(out / PAGE)
     one = tmp_path / "new" / "one.html"
-    assert report(tmp_path, monday, tuesday, "-O", one, "--search", SMALL["search_id"])[0] == 0
+    smalls = feed(tmp_path / "smalls.jl", SMALL, SMALL | {"key_title": "Tuesday"})
+    assert report(tmp_path, smalls, "-O", one)[0] == 0
     assert "Tuesday" in text_of(one)
     more = feed(tmp_path / "more.jl", SMALL | {"search_id": "c" * 16})
     assert report_feeds([more], str(out)).endswith("(1 search, 3 in the folder)")
@@ -64,7 +65,6 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         (good, str(tmp_path / "x.pdf"), {}),
         (good, new, {"template": texts}),
         (good, new, {"template": good}),
-        (good, new, {"search_id": "b" * 16}),
         (odd, new, {}),
         (many, one, {}),
         (tmp_path / "cut.json", one, {}),

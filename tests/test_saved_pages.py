@@ -76,7 +76,7 @@ def test_what_is_not_ours_is_refused(tmp_path: Path, case: str) -> None:
         case _:
             (folder / case).write_text("theirs")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(ValueError, match=r"^there are other files in this folder [^\n]+$"):
+    with pytest.raises(ValueError, match=r"^save_html: there are other files [^\n]+$"):
         check_folder(folder)
     with pytest.raises(FileExistsError):
         save_pages(folder, kept_pages("y", 7))

@@ -54,7 +54,7 @@ def test_without_a_pool_there_is_a_search(serve: Serve, tmp_path: Path) -> None:
     done = text(tmp_path, f"{server.url}/", "--pool", str(tmp_path / "pools"))
     assert (done.code, done.stdout) == (0, CONTENT[""] + "\n")
     (line,) = done.log.splitlines()
-    assert f"no pool of {page_site(server.url)}" in line
+    assert server.url in line
     assert {"/a", "/b", "/c"} <= {*server.pages_asked}
 
 
@@ -99,5 +99,5 @@ def test_each_page_by_the_pool_of_its_own_site(serve: Serve, tmp_path: Path) -> 
     assert len(without.pages_asked) > 2
     told = [line for line in done.log.splitlines() if "WARNING" in line]
     assert len(told) == 1
-    assert f"no pool of {page_site(without.url)}" in told[0]
+    assert without.url in told[0]
     assert done.code == 0

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.support.ui_server import Answer, Thief, UiServer, ask, wait_until
-from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, key_of, proof_of
-from tplspider.plugins.ui.server import StateFolder, ask_for_address
+from tests.support.ui_server import Answer, UiServer, ask, wait_until
+from tplspider.plugins.ui.access import MOST_CONNECTIONS, PATIENCE, Access, sign
 
 pytestmark = pytest.mark.crawl
 
@@ -75,28 +75,34 @@ def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
     words = f"proof {ui.url} {told['start']} {NONCE}".encode()
     assert told["proof"] == hmac.new(ui.token.encode(), words, "sha256").hexdigest()
     assert ui.token not in str(told)
-    key = key_of(ui.token, port, told["start"])
+    key = sign(ui.token, f"key {port} {told['start']}")
     assert bare(ui, "GET", "/api/searches", Authorization=f"Bearer {key}").status == 200
-    for other in (key_of(ui.token, port, "00"), key_of(ui.token, port + 1, told["start"])):
+    for wrong in (f"key {port} 00", f"key {port + 1} {told['start']}"):
+        other = sign(ui.token, wrong)
         assert bare(ui, "GET", "/api/searches", Authorization=f"Bearer {other}").status == 401
     for nonce in ("", "5e", "z" * 32, "5e" * 100):
         assert bare(ui, "GET", f"/api/hello?nonce={nonce}").status == 400
     assert bare(ui, "GET", f"/api/hello?nonce={NONCE}", Origin="http://evil.example").status == 403
     # A relay on another port has a proof that is worth nothing there.
     relay = f"http://127.0.0.1:{port + 1}"
-    assert told["proof"] != proof_of(ui.token, relay, told["start"], NONCE)
+    assert told["proof"] != sign(ui.token, f"proof {relay} {told['start']} {NONCE}")
 
 
-def test_a_second_start_sends_the_token_to_nobody(tmp_path: Path) -> None:
-    """It asks the server that has the folder: whatever answers in its place gets no token."""
-    folder = StateFolder(tmp_path / "state")
-    token = folder.token()
-    with Thief() as thief:
-        folder.write("port", thief.url.rpartition(":")[2])
-        with pytest.raises(ValueError, match="does not know the token"):
-            ask_for_address(folder)
-    (request,) = thief.got
-    assert token not in request
+def test_an_entrance_made_by_another_process(ui: UiServer) -> None:
+    """As by a second start: it takes the token, and is for one server, path and minute alone."""
+    port, now = ui.address[1], time.time()
+
+    def enter(token: str, port: int, change: str = "", ago: float = 0) -> int:
+        entrance = Access(token, port, clock=lambda: now - ago).entrance("/a")
+        assert token not in entrance
+        path = entrance.removeprefix(f"http://127.0.0.1:{port}")
+        return bare(ui, "GET", path.replace("%2Fa", change or "%2Fa")).status
+
+    assert enter(ui.token, port) == 303
+    assert enter(ui.token, port + 1) == enter(f"{ui.token}x", port) == 401
+    assert enter(ui.token, port, change="%2Fb") == enter(ui.token, port, ago=61) == 401
+    for code in ("", ".", "1.2.3", "%F0%28", "\u00e9".encode().hex()):
+        assert bare(ui, "GET", f"/enter?code={code}&to=/").status == 401
 
 
 def test_another_host(ui: UiServer) -> None:
@@ -165,13 +171,16 @@ def test_a_code_leads_to_ourselves(ui: UiServer) -> None:
 def test_codes_and_sessions_end() -> None:
     now = [1000.0]
     access = Access("t" * 43, 1, clock=lambda: now[0])
-    first, second = access.make_code("/a"), access.make_code("/b")
+
+    def redeem(entrance: str) -> bool:
+        given = parse_qs(urlsplit(entrance).query)
+        return access.redeem(given["code"][0], given["to"][0])
+
+    first, second = access.entrance("/a"), access.entrance("/b")
     now[0] += 59
-    assert access.redeem(first) == "/a"
+    assert [redeem(first), redeem(first)] == [True, False]
     now[0] += 2
-    assert access.redeem(second) is None
-    codes = [access.make_code("/") for _ in range(200)]
-    assert [bool(access.redeem(code)) for code in codes] == [False] * 100 + [True] * 100
+    assert not redeem(second)
     cookies = [{access.cookie: access.open_session()} for _ in range(150)]
     requests: list[Any] = [SimpleNamespace(cookies=each) for each in cookies]
     assert [access.has_session(each) for each in requests] == [False] * 50 + [True] * 100

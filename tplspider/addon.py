@@ -5,7 +5,6 @@ With TPLSPIDER_FIELDS, the items of other spiders get the texts of their pages.
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-logger = logging.getLogger(__name__)
-
 SPIDER = "tplspider.spiders.template_candidates.TemplateCandidatesSpider"
 STRIP_SPIDER = "tplspider.spiders.template_strip.TemplateStripSpider"
 # By name, so that a project pays for them only when our spider runs.
@@ -31,8 +28,7 @@ _COMPONENTS = {
         "tplspider.progress.Progress": 500,
     },
     "ITEM_PIPELINES": {
-        "tplspider.pipelines.CleanTextPipeline": 10,
-        "tplspider.pipelines.ValidationPipeline": 20,
+        "tplspider.pipelines.ValidationPipeline": 10,
     },
     "DOWNLOADER_MIDDLEWARES": {
         "tplspider.politeness.Politeness": 560,
@@ -51,11 +47,9 @@ class Addon:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        ours, has_fields = is_ours(crawler.spidercls), crawler.settings.get("TPLSPIDER_FIELDS")
-        if not ours and not has_fields:
+        ours = is_ours(crawler.spidercls)
+        if not ours and not crawler.settings.get("TPLSPIDER_FIELDS"):
             raise NotConfigured  # without a message, so that nothing is logged
-        if ours and has_fields:
-            logger.info("TPLSPIDER_FIELDS is ignored: this spider makes texts itself")
         return cls(ours=ours)
 
     def update_settings(self, settings: BaseSettings) -> None:

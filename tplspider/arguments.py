@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from w3lib.url import safe_url_string
 
-from tplspider.extraction import EXTRACTOR, extractor_name
+from tplspider.extraction import EXTRACTOR, load_extractor
 from tplspider.items import PageTemplate
 from tplspider.search.session import STRATEGIES, SearchOptions, strategy_named
 from tplspider.web.addresses import LONGEST_HOST, SCOPES, clean_href, host_of
@@ -42,7 +42,6 @@ FIELD_CONTENTS = [each.name for each in fields(PageTemplate) if each.name not in
 _NO_HOSTS = ("acct", "data", "javascript", "mailto", "sip", "sips", "tel", "xmpp")
 _NO_USER = rf"(?:https?|{'|'.join(_NO_HOSTS)}):"
 _USER = re.compile(rf"((?:[a-z][a-z0-9+.-]*:)?//|(?!{_NO_USER}))([^/?#]*)@", re.IGNORECASE)
-_SHOWN = re.compile(rf"\s*(?:{_NO_USER}|[a-z][a-z0-9+.-]*://)/*", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HOST_AND_PORT = re.compile(r"[^/?#:@]+:[0-9]+(?:[/?#]|\Z)")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -66,13 +65,6 @@ def seconds(value: object) -> float:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
         raise ValueError("expected a number of seconds")
     return float(text)
-
-
-def seconds_above_zero(value: object) -> float:
-    """A parser of numbers of seconds above 0."""
-    if not (found := seconds(value)):
-        raise ValueError("expected a number of seconds above 0")
-    return found
 
 
 def one_of(*choices: str) -> Callable[[object], str]:
@@ -121,9 +113,10 @@ def feed_format(name: str) -> str:
 
 
 def extractor(value: object) -> str:
-    """A parser of extractors: an import path, or the function itself."""
-    # To look at ours would load it.
-    return EXTRACTOR if value == EXTRACTOR else extractor_name(value)  # type: ignore[arg-type]  # a string or a function
+    """A parser of the import paths of extractors."""
+    if value != EXTRACTOR:  # to look at ours would load it
+        load_extractor(str(value))
+    return str(value)
 
 
 def item_fields(value: object) -> tuple[tuple[str, str], ...]:
@@ -200,8 +193,6 @@ class Arguments:
                 "url or urls: give one key page (-a url=https://example.org/page),"
                 " or a list of them (-a urls=FILE)"
             )
-        if values.get("column") and not urls:
-            raise ValueError("column needs a list of key pages (-a urls=FILE)")
         found = cls(**parsed(cls, values))
         if url:
             key_address(url)
@@ -225,9 +216,7 @@ class Config:
         True, boolean, "allow key pages at private addresses, and links from these"
     )
     browser_wait: float = option(
-        5,
-        seconds_above_zero,
-        "how many seconds the browser profile waits for the scripts of a page",
+        5, seconds, "how many seconds the browser profile waits for the scripts of a page"
     )
     confine: bool = option(
         False, boolean, "allow arguments to name files only in TPLSPIDER_FEEDS_DIR"
@@ -329,14 +318,13 @@ def without_credentials(given: str) -> str:
 
 
 def masked(given: str) -> str:
-    """What may be shown of an address that is wrong: nothing before an ``@`` but the scheme.
+    """What may be shown of an address that is wrong: nothing before an ``@``.
 
     >>> masked("https://me:a/b@example.org/")
-    'https://***@example.org/'
+    '***@example.org/'
     """
     _, at, rest = given.rpartition("@")
-    start = _SHOWN.match(given)
-    return f"{start[0] if start else ''}***@{rest}" if at else given
+    return f"***@{rest}" if at else given
 
 
 def read_credentials(given: str, url: str) -> Credentials | None:

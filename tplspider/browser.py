@@ -25,6 +25,7 @@ from scrapy.utils.datatypes import LocalCache
 
 from tplspider.arguments import Config
 from tplspider.private_addresses import IPAddress, is_private, literal_address
+from tplspider.signals import Component
 from tplspider.spiders.template_candidates import web_page
 from tplspider.web.html import SMALLEST_MENU, find_all, visible_text
 from tplspider.web.page import fingerprint, known_encoding, page_fault
@@ -32,7 +33,6 @@ from tplspider.web.redirects import meta_refresh
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-    from typing import Self
 
     from playwright.async_api import Browser, Page, Playwright, Route
     from playwright.async_api import Request as Subresource
@@ -83,7 +83,7 @@ def check_installed() -> None:
         raise ValueError("the browser profile does not work on Windows")
 
 
-class BrowserMiddleware:
+class BrowserMiddleware(Component):
     """Replaces a page of a search by what its scripts make of it.
 
     A page stays as it came if it has no scripts, if they change neither links nor text (so static
@@ -99,10 +99,6 @@ class BrowserMiddleware:
         self._scripts: LocalCache[str, Response] = LocalCache(limit=KEPT_SCRIPTS)
         crawler.signals.connect(self._set_slot, signal=signals.request_reached_downloader)
         crawler.signals.connect(self.chromium.close, signal=signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         # Requests without a callback are those of components: robots.txt, subresources.
@@ -129,9 +125,9 @@ class BrowserMiddleware:
             reason = next(iter(str(error).splitlines()), "") or type(error).__name__
             logger.warning("Cannot render %s (%s): used without its scripts", response.url, reason)
             logger.debug("%s", error)  # Playwright's messages have many lines
-            self._count("failed")
+            self.crawler.stats.inc_value("tplspider/browser/failed")
             return response
-        self._count("rendered")
+        self.crawler.stats.inc_value("tplspider/browser/rendered")
         return rendered if is_gain else response
 
     async def _load(self, request: Request, page: Response, wanted: Subresource) -> Response:
@@ -167,7 +163,7 @@ class BrowserMiddleware:
                 meta=meta,
             )
         )
-        self._count("parts")
+        self.crawler.stats.inc_value("tplspider/browser/parts")
         if wanted.resource_type == "script" and len(response.body) < KEPT_SIZE:
             self._scripts[wanted.url] = response
         return response
@@ -177,9 +173,6 @@ class BrowserMiddleware:
         if key.startswith(SLOT_PREFIX):
             slot = self.crawler.engine.downloader.slots[key]
             slot.delay, slot.concurrency = 0, MAX_PARALLEL
-
-    def _count(self, what: str) -> None:
-        self.crawler.stats.inc_value(f"tplspider/browser/{what}")
 
 
 class Chromium:

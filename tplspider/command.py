@@ -208,9 +208,6 @@ def exit_status(crawler: Crawler) -> int:
     names = [n for n in crawler.stats.get_stats() if n.startswith("feedexport/failed_count")]
     lost = counts.lost or crawler.stats.get_value("tplspider/lost_outputs") or names
     before = counts.earlier
-    if not counts.answered and before:
-        wrong = f", {before[BAD_INPUT]} as {BAD_INPUT}" if before[BAD_INPUT] else ""
-        logger.info("All lines were answered in earlier runs%s", wrong)
     if lost or not counts.is_finished or BAD_INPUT in {*counts.unusable, *before}:
         return LOST
     fail = crawler.settings.get("TPLSPIDER_FAIL")

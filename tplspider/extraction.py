@@ -8,10 +8,8 @@ import os
 import pickle
 import subprocess
 import sys
-import traceback
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -42,22 +40,9 @@ class ExtractionError(Exception):
         self.outcome = outcome
 
 
-def extractor_name(given: str | Extractor) -> str:
-    """The import path of an extractor. Raises ValueError if a worker could not import it."""
-    if isinstance(given, str):
-        load_extractor(given)
-        return given
-    name = f"{getattr(given, '__module__', '?')}.{getattr(given, '__qualname__', given)}"
-    if load_extractor(name) is not given:
-        raise ValueError(f"extractor {name!r}: the name refers to another object")
-    return name
-
-
 def load_extractor(name: str) -> Extractor:
     """The function at an import path, ``package.module.function``. Raises ValueError if none is."""
     module, _, attribute = name.rpartition(".")
-    if module == "__main__":
-        raise ValueError(f"extractor {name!r}: a worker cannot import it: put it into a module")
     try:
         found = getattr(import_module(module), attribute)
     except Exception as error:  # importing runs the module
@@ -78,8 +63,9 @@ def run_extractor(
 ) -> PageTemplate | None:
     """The result of an extractor. Raises TypeError if it is not a PageTemplate.
 
-    *most* goes to an extractor that takes it; any other gets the first *most* pages. *for_report*
-    adds the cleaned key page, *markdown* adds the texts as Markdown.
+    Fields that only our own extractor sets are filled in. *most* goes to an extractor that takes
+    it; any other gets the first *most* pages. *for_report* adds the cleaned key page, *markdown*
+    adds the texts as Markdown.
     """
     takes_most = most is not None and "most" in inspect.signature(extractor).parameters
     options: Any = {"most": most} if takes_most else {}
@@ -89,6 +75,9 @@ def run_extractor(
     if not isinstance(found, PageTemplate):
         raise TypeError(f"the extractor gave a {type(found).__name__}, not a PageTemplate")
     found.key_url = key.url
+    if found.candidates and not found.evidence:
+        found.evidence = len(found.candidates)
+        found.main_text, found.main_html = found.content_text, found.content_html
     if for_report:
         from tplspider.report.clean_page import clean_page
 
@@ -98,19 +87,6 @@ def run_extractor(
 
         add_markdown(found, key.html)
     return found
-
-
-def with_evidence(found: PageTemplate) -> PageTemplate:
-    """Fill in the fields that only our own extractor sets."""
-    if not found.candidates or found.evidence:
-        return found
-    return replace(
-        found,
-        evidence=len(found.candidates),
-        main_text=found.content_text,
-        main_html=found.content_html,
-        main_markdown=found.content_markdown,
-    )
 
 
 def _one_line(error: BaseException) -> str:
@@ -125,17 +101,15 @@ class Extraction:
 
     def __init__(
         self,
-        extractor: str | Extractor,
+        extractor: str,
         *,
         workers: int,
         megabytes: float,
         seconds: float = SECONDS,
-        for_report: bool = False,
-        markdown: bool = False,
+        **options: bool,  # of run_extractor
     ) -> None:
-        self._extractor = extractor_name(extractor)
+        self._extractor, self._options = extractor, options
         self._workers, self._seconds, self._megabytes = workers, seconds, megabytes
-        self._options = {"for_report": for_report, "markdown": markdown}
         self._turns = asyncio.Semaphore(workers)
         self._idle: list[_Worker] = []
         self._limits: set[asyncio.Timeout] = set()
@@ -151,10 +125,10 @@ class Extraction:
     ) -> PageTemplate | None:
         """What the extractor makes of the pages, the best ones first; raises ExtractionError.
 
-        They are PageSources, for an extractor of key pages.
-
         The seconds of the constructor count from when a worker begins, *seconds* from now.
         """
+        if self._closed:
+            raise ExtractionError("the workers were stopped")
         try:
             async with asyncio.timeout(seconds) as limit:
                 self._limits.add(limit)
@@ -168,9 +142,7 @@ class Extraction:
         if answer.out_of_memory:
             raise ExtractionError(f"needs more than {self._megabytes:g} MB", "out-of-memory")
         if answer.fault:
-            failure = ExtractionError(f"the extractor failed with {answer.fault}")
-            failure.add_note(answer.traceback)
-            raise failure
+            raise ExtractionError(f"the extractor failed with {answer.fault}")
         return answer.found
 
     def hurry(self, seconds: float) -> None:
@@ -192,8 +164,6 @@ class Extraction:
             await asyncio.to_thread(self._idle.pop().end)
 
     async def _ask(self, *job: object) -> _Answer:
-        if self._closed:
-            raise ExtractionError("the workers were stopped")
         worker, answer = self._worker(), None
         try:
             if not worker.is_ready:
@@ -214,10 +184,7 @@ class Extraction:
             if (worker := self._idle.pop()).is_alive:
                 return worker
             worker.kill()
-        try:
-            return _Worker()
-        except OSError as error:
-            raise ExtractionError(f"no worker can be started: {error}") from None
+        return _Worker()
 
 
 class _Worker:
@@ -262,9 +229,7 @@ class _Worker:
             why = f"the worker was killed (status {self.end()})"
             future.set_exception(ExtractionError(why, "crashed"))
         except Exception as error:  # noqa: BLE001 - an answer of a class of the extractor's own
-            self.kill()
-            fault = f"the extractor failed with {_one_line(error)}"
-            future.set_exception(ExtractionError(fault))
+            future.set_exception(ExtractionError(_one_line(error)))
 
     def kill(self) -> None:
         self._process.kill()
@@ -287,7 +252,6 @@ class _Worker:
 class _Answer(NamedTuple):
     found: PageTemplate | None = None
     fault: str = ""
-    traceback: str = ""
     out_of_memory: bool = False
     grown: bool = False  # the next text is to have all of the memory
 
@@ -332,7 +296,7 @@ def _work(key: PageSource, pages: tuple[PageSource, ...], options: dict[str, Any
         # A parser that is refused memory may blame the page for it.
         if isinstance(error, MemoryError) or _peak() > _state.start + _state.room * 0.9:
             return pickle.dumps(_Answer(out_of_memory=True, grown=True))
-        return pickle.dumps(_Answer(fault=_one_line(error), traceback=traceback.format_exc()))
+        return pickle.dumps(_Answer(fault=_one_line(error)))
 
 
 def _peak() -> int:

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 _NO_NAME = re.compile(r"[^\w.-]|^(?=[\d.-])", re.ASCII)  # what no name in XML has
 PRIORITY = 50  # of settings that follow from arguments: above the command line's 40
-STANDARD_OUTPUT = "stdout:"
 
 
 @dataclass(frozen=True)
@@ -85,10 +83,8 @@ def plan_outputs(
         for label, uri, options in feeds_of_settings(settings, TemplateCandidate)
     ]
     can_go_on = bool(settings.get("JOBDIR"))
-    for label, uri, options in (
-        *asked,
-        *_feeds_of_arguments(arguments, config, job, resumable=can_go_on),
-    ):
+    asked += _feeds_of_arguments(arguments, config, job, resumable=can_go_on)
+    for label, uri, options in asked:
         path = local_path(uri)
         if uri in feeds or path in taken:
             raise ValueError(f"{label}: in use for another feed, or as the list of key pages")
@@ -96,20 +92,21 @@ def plan_outputs(
             taken.add(path)
             try_to_open(label, path)
         if can_go_on:
-            _check_resumable(label, uri, options)
+            can_be_cut = options["format"] in ("jl", "jsonl", "jsonlines", "csv")
+            if not path or not can_be_cut or options.get("postprocessing"):
+                why = "with JOBDIR, give a local file .jl or .csv, not compressed"
+                raise ValueError(f"{label}: {why}")
         feeds[uri] = _with_columns(options)
     save_html = argument_path("save_html", arguments.save_html, config)
     report = argument_path("report", arguments.report, config)
     warc = argument_path("warc", arguments.warc, config)
     many = not arguments.url
     if save_html:
-        with _labelled("save_html"):
-            check_folder(save_html, many=many or can_go_on)
+        check_folder(save_html, many=many or can_go_on)
     if report:
         from tplspider.report.writer import check_place  # imported lazily: few crawls need it
 
-        with _labelled("report"):
-            check_place(arguments.report, report, many=many)
+        check_place(arguments.report, report, many=many)
     if warc:
         if not warc.name.endswith((".warc.gz", ".warc")):
             raise ValueError("warc: expected a file that ends in .warc.gz")
@@ -167,7 +164,7 @@ def _feeds_of_arguments(
     }
     for label, (name, item_class) in asked.items():
         if name.startswith("-:") and not config.confine:
-            yield label, STANDARD_OUTPUT, _own_feed(item_class, name)
+            yield label, "stdout:", _own_feed(item_class, name)
         elif path := argument_path(label, name, config):
             yield label, str(path), _own_feed(item_class, name)
     if folder := config.feeds_dir:
@@ -206,14 +203,6 @@ def local_path(uri: str) -> Path | None:
     return Path(file_uri_to_path(uri) if scheme else uri).absolute()
 
 
-@contextmanager
-def _labelled(label: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{label}: {error}") from None
-
-
 def try_to_open(label: str, path: Path) -> None:
     """Raise ValueError if a file cannot be opened for writing."""
     try:
@@ -224,14 +213,6 @@ def try_to_open(label: str, path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise ValueError(f"{label}: cannot be written: {error.strerror}") from None
-
-
-def _check_resumable(label: str, uri: str, options: dict[str, Any]) -> None:
-    """With a JOBDIR, feeds are local files that can be cut back and added to."""
-    if not local_path(uri) or options["format"] not in ("jl", "jsonl", "jsonlines", "csv"):
-        raise ValueError(f"{label}: with JOBDIR, give a local file .jl or .csv")
-    if options.get("postprocessing") or options.get("batch_item_count"):
-        raise ValueError(f"{label}: with JOBDIR, a feed cannot be compressed or in batches")
 
 
 # How feeds are stored and written.

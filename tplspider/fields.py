@@ -23,15 +23,15 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 
 from tplspider.arguments import Config
 from tplspider.extraction import SECONDS, Extraction, ExtractionError
-from tplspider.hooks import before_closing, check_hooks, process_item
+from tplspider.hooks import before_closing, process_item
 from tplspider.pools.pool import PooledPage, page_site
 from tplspider.pools.site_templates import STRIP, Released, SitePools, StripJob
 from tplspider.pools.store import PoolFolder
+from tplspider.signals import Component
 from tplspider.web.page import WebPage, known_encoding
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -50,7 +50,7 @@ MOST_MEGABYTES = 32  # of packed pages that wait for a worker
 STEP = 1.0  # seconds: how often items are looked for that have waited long enough, at least
 
 
-class FieldsMiddleware:
+class FieldsMiddleware(Component):
     """Takes items from callbacks; :class:`HeldItems` sends them to the pipelines.
 
     A callback that waits costs a task for each of CONCURRENT_ITEMS, so pages do not wait here: if
@@ -71,17 +71,12 @@ class FieldsMiddleware:
                 raise NotConfigured
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def spider_opened(self) -> None:
         if not is_asyncio_available():
             self._fault = "TPLSPIDER_FIELDS needs an asyncio reactor, Scrapy's default"
         try:
-            check_hooks()
             self._held = None if self._fault else HeldItems(self._crawler, self._config)
-        except (RuntimeError, ValueError) as error:
+        except ValueError as error:
             self._fault = str(error)
         if self._fault:
             logger.error("%s", self._fault)

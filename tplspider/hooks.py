@@ -1,15 +1,12 @@
 """The two methods of Scrapy that are used in a way that its documentation does not describe.
 
-Both were seen in Scrapy 2.14 to 2.19. A Scrapy without them cannot end a crawl early with what was
-found so far: :func:`check_hooks` says so before anything is requested.
+Both were seen in Scrapy 2.14 to 2.19. With a Scrapy that has not, a crawl fails as it begins.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.core.engine import ExecutionEngine
-from scrapy.core.scraper import Scraper
 from scrapy.exceptions import DontCloseSpider
 
 if TYPE_CHECKING:
@@ -17,13 +14,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-
-def check_hooks() -> None:
-    """Raise RuntimeError if this Scrapy does not have the methods."""
-    for owner, name in ((ExecutionEngine, "close_spider_async"), (Scraper, "start_itemproc_async")):
-        if not hasattr(owner, name):
-            raise RuntimeError(f"this version of Scrapy has no {owner.__name__}.{name}")
 
 
 def before_closing(crawler: Crawler, give_results: Callable[[str], Awaitable[None]]) -> None:

@@ -8,7 +8,6 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -93,7 +92,10 @@ def key_line(
     address, fault = row.get(column), ""
     if not isinstance(address, str) or not address.strip():
         fault = f"no address in the column {column!r}"
-    mark = blake2b(marked.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    try:
+        mark = blake2b(marked.encode(), digest_size=8).digest()
+    except UnicodeEncodeError:
+        return KeyLine(number, fault="not UTF-8", text=text)
     shown = {**row, column: masked(str(address or ""))} if column in row else row
     return KeyLine(number, str(address or ""), options, own or None, fault, mark, shown, text)
 
@@ -107,8 +109,7 @@ class KeyList:
         self.columns = [self.column]  # of all lines; of JSON lines, those of the first
         self.format = "txt"  # or csv, tsv, jl
         self.header = ""  # of CSV, as it stands there
-        self._before = 0  # blank lines at the top
-        self._file: IO[str] | None = None
+        self._file: Any = None
         try:
             self._file = _open(self.path)
             self._rows = self._start(name, column)
@@ -118,27 +119,20 @@ class KeyList:
 
     def _start(self, name: str, column: str) -> Iterator[KeyLine]:
         """Read the first line, which shows the format."""
-        assert self._file
-        first = ""
-        for first in self._file:
-            if first.strip():
-                break
-            self._before += 1
-        if not first.strip():
+        first = next(filter(str.strip, self._file), "")
+        if not first:
             raise ValueError("it has no addresses")
-        if first.startswith("WARC/"):
-            raise ValueError("this is a WARC file: use scrapy archive")
-        self._lines = chain([first], self._file)
+        self._file.seek(0)
         ending = Path(name.lower().removesuffix(".gz")).suffix
-        delimiter = self._delimiter(first) if ending not in _JSON_LINES else ""
-        if ending in _JSON_LINES or (not delimiter and first.lstrip().startswith("{")):
+        if ending in _JSON_LINES:
             with suppress(ValueError, TypeError, RecursionError):
                 self.columns = list(json.loads(first))
             self.format = "jl"
             return self._json_lines()
-        if ending in (".csv", ".tsv") or delimiter == "\t" or (delimiter and not ending):
-            self.format = "tsv" if delimiter == "\t" else "csv"
-            return self._csv(delimiter or ",")
+        if ending in (".csv", ".tsv"):
+            self.format = ending.removeprefix(".")
+            cells = ((each, next(csv.reader([first], delimiter=each), [])) for each in _DELIMITERS)
+            return self._csv(next((each for each, names in cells if self.column in names), ","))
         if ending == ".json":
             raise ValueError(f"expected JSON lines ({', '.join(_JSON_LINES)})")
         if column:
@@ -159,18 +153,13 @@ class KeyList:
         if self._file:
             self._file.close()
 
-    def _delimiter(self, header: str) -> str:
-        """What stands between the cells of a header that names the column; '' for none."""
-        cells = ((each, next(csv.reader([header], delimiter=each), [])) for each in _DELIMITERS)
-        return next((each for each, names in cells if self.column in names), "")
-
     def _text(self) -> Iterator[KeyLine]:
-        for number, line in enumerate(self._lines, start=self._before + 1):
+        for number, line in enumerate(self._file, start=1):
             if line.strip() and not line.lstrip().startswith("#"):
-                yield self._checked(number, {"url": line.strip()}, line.rstrip("\r\n"), line)
+                yield key_line(number, {"url": line.strip()}, "url", line.rstrip("\r\n"), line)
 
     def _json_lines(self) -> Iterator[KeyLine]:
-        for number, line in enumerate(self._lines, start=self._before + 1):
+        for number, line in enumerate(self._file, start=1):
             if not line.strip():
                 continue
             try:
@@ -179,15 +168,15 @@ class KeyList:
                 yield KeyLine(number, fault=f"not JSON: {error}", text=line)
                 continue
             if isinstance(row, dict):
-                yield self._checked(number, row, line.rstrip("\r\n"), line)
+                yield key_line(number, row, self.column, line.rstrip("\r\n"), line)
             else:
                 yield KeyLine(number, fault="not a JSON object", text=line)
 
     def _csv(self, delimiter: str) -> Iterator[KeyLine]:
         read: list[str] = []  # of the record at hand
-        reader = csv.reader(noting(self._lines, read), delimiter=delimiter)
-        names = next(reader)
-        self.header = "".join(read)
+        reader = csv.reader(noting(self._file, read), delimiter=delimiter)
+        names = next(row for row in reader if any(map(str.strip, row)))
+        self.header = "".join(read).lstrip()
         if self.column not in names:
             shown = ", ".join(names[:10])
             raise ValueError(
@@ -200,7 +189,7 @@ class KeyList:
 
     def _records(self, reader: Any, names: list[str], read: list[str]) -> Iterator[KeyLine]:
         while True:
-            number = self._before + reader.line_num + 1
+            number = reader.line_num + 1
             read.clear()
             try:
                 cells = next(reader)
@@ -213,18 +202,11 @@ class KeyList:
                 continue
             row = dict.fromkeys(self.columns, "")
             row |= {name: cell for name, cell in zip(names, cells, strict=False) if name}
-            line = self._checked(number, row, "\x1f".join(cells), "".join(read))
+            line = key_line(number, row, self.column, "\x1f".join(cells), "".join(read))
             if len(cells) != len(names):
                 fault = f"{len(cells)} cells, and the header has {len(names)}"
                 line = replace(line, fault=line.fault or fault)
             yield line
-
-    def _checked(self, number: int, row: Mapping[str, Any], marked: str, text: str) -> KeyLine:
-        try:
-            marked.encode()
-        except UnicodeEncodeError:
-            return KeyLine(number, fault="not UTF-8", text=text)
-        return key_line(number, row, self.column, marked, text)
 
 
 def noting(lines: Iterable[str], read: list[str]) -> Iterator[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from contextlib import aclosing
+from dataclasses import dataclass
 from threading import Event, Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any
 
@@ -62,24 +61,16 @@ class NoTextError(Exception):
         self.outcome = outcome
 
 
-def get_text(
-    url: str,
-    *,
-    n: int = 3,
-    strategy: str = KINDS,
-    allow_private: bool = False,
-    settings: Mapping[str, Any] | None = None,
-    **arguments: object,
-) -> PageText:
+def get_text(url: str, **options: Any) -> PageText:
     """Load a page and some of its site, and return its text: :func:`fetch_text`, but synchronous.
 
-    It may be called from any thread, and while an event loop is running, as in Jupyter.
+    It takes the same arguments. It may be called from any thread, and while an event loop is
+    running, as in Jupyter.
     """
     if isInIOThread():  # type: ignore[no-untyped-call]
         raise RuntimeError("get_text would block the reactor: use await fetch_text(url)")
     loop = _reactor_loop().result()
-    options: Any = {"n": n, "strategy": strategy, "allow_private": allow_private, **arguments}
-    text = asyncio.run_coroutine_threadsafe(fetch_text(url, settings=settings, **options), loop)
+    text = asyncio.run_coroutine_threadsafe(fetch_text(url, **options), loop)
     try:
         return text.result()
     finally:
@@ -103,7 +94,8 @@ async def fetch_text(
     wanted: dict[str, Any] = {"EXTENSIONS": {"tplspider.progress.Progress": None}}
     wanted |= {"TPLSPIDER_ALLOW_PRIVATE": allow_private, **(settings or {})}
     wanted["TPLSPIDER_TEXTS"] = True
-    async with search_many([url], wanted, n=n, strategy=strategy, **arguments) as answers:
+    answers = search_many([url], wanted, n=n, strategy=strategy, **arguments)
+    async with aclosing(answers):
         (answer,) = [each async for each in answers]
     end, text = answer.summary, answer.template
     if text is None:
@@ -127,8 +119,10 @@ def search_many(
     inputs: Iterable[str | Mapping[str, Any]] | AsyncIterable[str | Mapping[str, Any]],
     settings: Mapping[str, Any] | None = None,
     **arguments: object,
-) -> ManySearches:
+) -> AsyncGenerator[SearchAnswer]:
     """Search from many key pages, and yield the answer to each as its search ends.
+
+    Leaving the loop ends all searches; ``contextlib.aclosing`` waits until everything is closed.
 
     *inputs* are addresses, or mappings with a ``url``; they may be endless. *settings*
     override the default profile. *arguments* are those of the spider (``n=5``), for inputs without
@@ -145,25 +139,7 @@ def search_many(
     if merged.get("JOBDIR"):
         raise ValueError("JOBDIR: needs a list that can be read again (scrapy crawl -a urls=FILE)")
     TemplateCandidatesSpider.check({**arguments, "_keys": None}, merged)
-    return ManySearches(_Crawl(inputs, merged, arguments))
-
-
-class ManySearches(AsyncIterator["SearchAnswer"], AbstractAsyncContextManager["ManySearches"]):
-    """The answers, for ``async for``. Leaving the loop ends all searches."""
-
-    def __init__(self, crawl: _Crawl) -> None:
-        # A generator: the event loop closes it when nothing refers to it any more.
-        self._answers = crawl.answers()
-
-    async def __anext__(self) -> SearchAnswer:
-        return await anext(self._answers)
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """End all searches, and wait until everything is closed."""
-        await self._answers.aclose()
+    return _Crawl(inputs, merged, arguments).answers()
 
 
 class _Crawl:
@@ -173,7 +149,7 @@ class _Crawl:
         self._inputs, self._settings, self._arguments = inputs, settings, arguments
         self._places = asyncio.Semaphore(_AHEAD * Config.of(settings).searches)
         self._answers: asyncio.Queue[SearchAnswer | None] = asyncio.Queue()
-        self._unanswered: dict[int | None, dict[str, Any]] = {}  # with fields of the program's own
+        self._unanswered = 0
         self.crawler: Any = None
         # Of the reactor's loop.
         self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
@@ -188,6 +164,7 @@ class _Crawl:
         crawl.add_done_callback(lambda _: self._answers.put_nowait(None))
         try:
             while answer := await self._answers.get():
+                self._unanswered -= 1
                 self._places.release()
                 yield answer
             await crawl
@@ -208,12 +185,8 @@ class _Crawl:
             number = 0
             async for given in _each(self._inputs):
                 number += 1
-                try:
-                    line, own = _key_line(number, given)
-                except Exception as error:  # noqa: BLE001 - an object of the program may do anything
-                    line, own = KeyLine(number, fault=str(error)), {}
-                self._unanswered[number] = own
-                self.loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                self._unanswered += 1
+                self.loop.call_soon_threadsafe(self._lines.put_nowait, _key_line(number, given))
                 await self._places.acquire()
         finally:
             self.loop.call_soon_threadsafe(self._lines.put_nowait, None)
@@ -241,9 +214,7 @@ class _Crawl:
             yield line
 
     def _answered(self, answer: SearchAnswer) -> None:
-        own = self._unanswered.pop(answer.summary.line, None) or None
-        given = replace(answer, summary=replace(answer.summary, input=own))
-        self._program.call_soon_threadsafe(self._answers.put_nowait, given)
+        self._program.call_soon_threadsafe(self._answers.put_nowait, answer)
 
 
 async def _each(inputs: Any) -> AsyncGenerator[Any]:
@@ -255,17 +226,17 @@ async def _each(inputs: Any) -> AsyncGenerator[Any]:
             yield given
 
 
-def _key_line(number: int, given: Any) -> tuple[KeyLine, dict[str, Any]]:
-    """The line that an input stands for, and its fields that are not ours, as they were given."""
+def _key_line(number: int, given: Any) -> KeyLine:
+    """The line that an input stands for."""
     if isinstance(given, str):
-        return KeyLine(number, given), {}
+        return KeyLine(number, given)
     if not isinstance(given, Mapping):
-        raise TypeError(f"neither an address nor a mapping, but {type(given).__name__}")
+        fault = f"neither an address nor a mapping, but {type(given).__name__}"
+        return KeyLine(number, fault=fault)
     own = {name: value for name, value in given.items() if name not in ("url", *OPTIONS)}
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
     fault = "" if isinstance(given.get("url"), str) else "no 'url' in it"
-    kept = json.loads(json.dumps(own, default=str))  # for feeds
-    return KeyLine(number, str(given.get("url", "")), options, kept or None, fault), own
+    return KeyLine(number, str(given.get("url", "")), options, own or None, fault)
 
 
 def _reactor_loop() -> Future[asyncio.AbstractEventLoop]:

@@ -10,9 +10,9 @@ from weakref import ref
 
 from scrapy import signals
 
-if TYPE_CHECKING:
-    from typing import Self
+from tplspider.signals import Component
 
+if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 # What controls a terminal, changes the direction of text, or cannot be encoded (a lone surrogate).
@@ -48,7 +48,7 @@ def guard_log(log_filter: Any = sanitize, *, release: bool = False) -> None:
         (handler.removeFilter if release else handler.addFilter)(log_filter)
 
 
-class LogSanitizer:
+class LogSanitizer(Component):
     """Extension: sanitizes the log of its crawl, and what is logged without a spider meanwhile."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -57,10 +57,6 @@ class LogSanitizer:
         crawler.signals.connect(self._attach, signal=signals.spider_opened)
         crawler.signals.connect(self._attach, signal=signals.request_reached_downloader)
         crawler.signals.connect(self._detach, signal=signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def filter(self, record: logging.LogRecord) -> bool:
         crawler, spider = self._crawler(), getattr(record, "spider", None)

@@ -21,28 +21,17 @@ from tplspider.web.text import storable_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
-    from typing import Self
 
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 
 
-class CleanTextPipeline:
-    """Takes characters out of texts from the web that would make a feed invalid."""
-
-    def process_item(self, item: Any) -> Any:
-        if isinstance(item, OURS):
-            adapter = ItemAdapter(item)
-            for name, value in adapter.items():
-                adapter[name] = storable_value(value)
-        return item
-
-
-class ValidationPipeline:
+class ValidationPipeline(signals.Component):
     """Drops what contradicts the definition of a complete subdigraph.
 
-    It comes before the pipelines of a project, which may drop or delay items as they like.
+    It takes characters out of texts from the web that would make a feed invalid. It comes before
+    the pipelines of a project, which may drop or delay items as they like.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -53,16 +42,16 @@ class ValidationPipeline:
         self._seen: dict[str, set[str]] = {}
         crawler.signals.connect(self.search_ended, signal=signals.search_ended)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def search_ended(self, summary: CandidateSearch) -> None:
         pages = [row["url"] for row in summary.explored if row["outcome"] == "page"]
         pages += [row["url"] for row in summary.witnesses if row["outcome"] == "page"]
         self._seen[summary.search_id] = {identity(url) for url in pages}
 
     def process_item(self, item: Any) -> Any:
+        if isinstance(item, OURS):
+            adapter = ItemAdapter(item)
+            for name, value in adapter.items():
+                adapter[name] = storable_value(value)
         if isinstance(item, TemplateCandidate):
             seats = self._seats[item.search_id]
             fault = _candidate_fault(item, seats)
@@ -94,7 +83,7 @@ def _candidate_fault(item: TemplateCandidate, seats: Mapping[str, int]) -> str:
         return f"{item.url} would fill two seats"
     if any(rank >= item.rank for rank in seats.values()):
         return f"rank {item.rank} is out of order"
-    return _similarity_fault(item.similarity) or _size_fault(item)
+    return _size_fault(item)
 
 
 def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> str:
@@ -106,7 +95,7 @@ def _summary_fault(item: CandidateSearch, seats: Mapping[str, int] | None) -> st
         return "its candidates are not those that were given"
     if (item.similarity is None) != (not item.cs_size):
         return f"similarity={item.similarity} with {item.cs_size} pages"
-    return _similarity_fault(item.similarity or 0) or _size_fault(item)
+    return _size_fault(item)
 
 
 def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
@@ -119,8 +108,6 @@ def _template_fault(item: PageTemplate, seen: AbstractSet[str]) -> str:
             return "its pages are not pages of its site"
     elif not set(map(identity, item.candidates)) <= seen:
         return "its pages are neither explored pages nor witnesses"
-    if not 0 <= item.template_share <= 1:
-        return f"template_share={item.template_share} is not a share"
     return ""
 
 
@@ -129,10 +116,4 @@ def _size_fault(item: TemplateCandidate | CandidateSearch) -> str:
         return f"complete={item.complete} with {item.cs_size} of {item.requested_size} pages"
     if item.cs_size > item.requested_size:
         return f"{item.cs_size} pages where {item.requested_size} were asked for"
-    if item.loads <= item.cs_size:
-        return f"{item.cs_size} pages and the key page with {item.loads} loads"
     return ""
-
-
-def _similarity_fault(similarity: float) -> str:
-    return "" if 0 <= similarity <= 1 else f"similarity={similarity} is not from 0 to 1"

@@ -18,10 +18,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.datatypes import LocalCache
 
 from tplspider import __version__
+from tplspider.signals import Component
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -69,7 +68,7 @@ def time_left(spider: Any, request: Request) -> float:
     return float(max([0.0 if only else 1.0, *limits]))
 
 
-class Politeness:
+class Politeness(Component):
     """Keeps the Crawl-delay of a robots.txt, and waits for a host that sent Retry-After.
 
     Each attempt of a request is limited to the time that its search has left.
@@ -81,14 +80,10 @@ class Politeness:
         # By slot key. Scrapy drops the slot of an idle host, and its delay, after a minute.
         self._delays: LocalCache[str, float] = LocalCache(_MOST_HOSTS)
         self._until: LocalCache[str, float] = LocalCache(_MOST_HOSTS)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware, connect = cls(crawler), crawler.signals.connect
-        connect(middleware.set_delay, signal=signals.request_reached_downloader)
+        connect = crawler.signals.connect
+        connect(self.set_delay, signal=signals.request_reached_downloader)
         if parsed := getattr(signals, "robots_parsed", None):  # Scrapy 2.18
-            connect(middleware.robots_parsed, signal=parsed)
-        return middleware
+            connect(self.robots_parsed, signal=parsed)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         get = self._crawler.settings.get

@@ -22,6 +22,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import DNSLookupError
 
 from tplspider.arguments import Config
+from tplspider.signals import Component
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -84,7 +85,7 @@ def host_name(host: str) -> str:
         return name
 
 
-class PrivateAddressMiddleware:
+class PrivateAddressMiddleware(Component):
     """Refuses requests that lead to private addresses. It comes after HttpProxyMiddleware.
 
     If TPLSPIDER_ALLOW_PRIVATE is true, key pages may be private, and where they lead. A name that
@@ -99,10 +100,6 @@ class PrivateAddressMiddleware:
         self._refused: LocalCache[str, bool] = LocalCache(_MOST_HOSTS)  # at the last look-up
         self._proxies: set[str] = set()  # the user's own, which may be anywhere
         _middlewares.add(self)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PrivateAddressMiddleware:
-        return cls(crawler)
 
     async def process_request(self, request: Request) -> None:
         if not (host := urlsplit(request.url).hostname):  # data: and the like

@@ -20,8 +20,6 @@ from tplspider.log_sanitizer import printable
 from tplspider.search.answer import counted
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.crawler import Crawler
 
     from tplspider.search.cliques import SubdigraphSearch
@@ -50,36 +48,29 @@ class _AboveBar:
         sys.stderr.flush()
 
 
-class Progress:
+class Progress(signals.Component):
     """Extension for lists (``spider.is_list``) and commands (``spider.shows_progress``)."""
 
     unit, done_word = " lines", "answered"
 
     def __init__(self, crawler: Crawler) -> None:
         self._spider = cast("TemplateCandidatesSpider", crawler.spider)
-        self._counts = self._spider.counts
-        self._is_list = self._spider.is_list
-        self._has_bar = _is_terminal()
-        if not self._is_list and not (self._has_bar and self._spider.shows_progress):
+        is_dumb = os.environ.get("TERM", "dumb") == "dumb"
+        self._has_bar = sys.stderr is not None and sys.stderr.isatty() and not is_dumb
+        if not self._spider.is_list and not (self._has_bar and self._spider.shows_progress):
             raise NotConfigured
         self._bar: Any = None
         self._text = "Loading the page"
         self._started = monotonic()
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._call = create_looping_call(self._redraw if self._has_bar else self._log)
-        connect = crawler.signals.connect
-        connect(self.spider_opened, signal=scrapy_signals.spider_opened)
-        connect(self.link_settled, signal=signals.link_settled)
-        connect(self.spider_closed, signal=scrapy_signals.spider_closed)
-        connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        signals.follow(self, crawler, signals, "link_settled")
+        names = ("spider_opened", "spider_closed", "engine_stopped")
+        signals.follow(self, crawler, scrapy_signals, *names)
 
     def spider_opened(self) -> None:
         if self._has_bar:
-            shown = None if self._is_list else "{desc} ..."  # None is tqdm's usual line
+            shown = None if self._spider.is_list else "{desc} ..."  # None is tqdm's usual line
             given: dict[str, Any] = {"bar_format": shown, "unit": self.unit, "initial": self._done}
             self._bar = _Bar(leave=False, dynamic_ncols=True, **given)
             self._call.start(REDRAW_SECONDS)
@@ -98,9 +89,9 @@ class Progress:
 
     def engine_stopped(self) -> None:
         """Print the table after everything that Scrapy logs."""
-        if not self._is_list:
+        if not self._spider.is_list:
             return
-        counts, seconds = self._counts, tqdm.format_interval(monotonic() - self._started)
+        counts, seconds = self._spider.counts, tqdm.format_interval(monotonic() - self._started)
         head = f"{counted(counts.answered, 'line')} answered in {seconds}"
         rows = {"complete": counts.complete, "partial": counts.partial}
         rows |= {f"unusable: {outcome}": number for outcome, number in counts.unusable.items()}
@@ -114,10 +105,10 @@ class Progress:
 
     @property
     def _done(self) -> int:
-        return self._counts.answered + self._counts.earlier.total()
+        return self._spider.counts.answered + self._spider.counts.earlier.total()
 
     def _figures(self) -> str:
-        counts, searches = self._counts, f"{len(self._spider.searches)} in progress"
+        counts, searches = self._spider.counts, f"{len(self._spider.searches)} in progress"
         outcomes = f"{counts.complete} complete, {counts.partial} partial"
         return f"{searches}, {outcomes}, {counts.unusable.total()} unusable"
 
@@ -133,7 +124,7 @@ class Progress:
             if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
                 handler.setStream(_AboveBar())
         with suppress(OSError, ValueError):  # the terminal is gone
-            if self._is_list:
+            if self._spider.is_list:
                 self._bar.n, self._bar.total = self._done, self._spider.line_count
                 self._bar.set_postfix_str(self._figures())
             else:
@@ -159,8 +150,3 @@ class PageProgress(Progress):
     def _print(self, line: str) -> None:
         with suppress(OSError):
             print(printable(line), file=sys.stderr, flush=True)
-
-
-def _is_terminal() -> bool:
-    is_dumb = os.environ.get("TERM", "dumb") == "dumb"
-    return sys.stderr is not None and sys.stderr.isatty() and not is_dumb

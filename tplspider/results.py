@@ -61,12 +61,8 @@ class Results:
         self._lost_before = 0
         self._out: list[Any] = []
         self._all_out = asyncio.Event()
-        for handler, signal in (
-            (self.item_scraped, scrapy_signals.item_scraped),
-            (self.item_dropped, scrapy_signals.item_dropped),
-            (self.item_error, scrapy_signals.item_error),
-        ):
-            self._crawler.signals.connect(handler, signal=signal)
+        names = ("item_scraped", "item_dropped", "item_error")
+        signals.follow(self, spider.crawler, scrapy_signals, *names)
 
     async def of(self, search: OpenSearch, *, hurried: bool = False) -> AsyncGenerator[Any, None]:
         """The items of a finished search: its candidates, its text, its summary."""

@@ -60,15 +60,9 @@ class Journal:
             "INSERT OR IGNORE INTO facts VALUES ('crawl', ?)", (json.dumps(dict(description)),)
         )
         found = self._db.execute("SELECT value FROM facts WHERE name = 'crawl'").fetchone()[0]
-        before = json.loads(found)
-        changed = [
-            name for name in {**before, **description} if before.get(name) != description.get(name)
-        ]
-        if changed:
-            raise ValueError(
-                f"JOBDIR: {', '.join(changed)} changed since the first start:"
-                " use the same, or another JOBDIR"
-            )
+        if changed := dict(json.loads(found).items() ^ description.items()):
+            names = ", ".join(changed)
+            raise ValueError(f"JOBDIR: {names} changed since the first start: use another JOBDIR")
 
     def start_feeds(self, feeds: Mapping[str, bool]) -> None:
         """Cut the files of feeds back to what is done; *feeds* says which are overwritten."""

@@ -124,7 +124,7 @@ def check_folder(folder: Path, *, many: bool = False) -> None:
     """
     place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise ValueError("cannot write to this folder")
+        raise ValueError("save_html: cannot write to this folder")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if many:
         ours = {name for name in names if _SEARCH_ID.fullmatch(name) and (folder / name).is_dir()}
@@ -133,7 +133,7 @@ def check_folder(folder: Path, *, many: bool = False) -> None:
     if foreign := sorted(names - ours, key=lambda name: (name != MANIFEST, name)):
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise ValueError(
-            f"there are other files in this folder ({foreign[0]!r}{more}):"
+            f"save_html: there are other files in this folder ({foreign[0]!r}{more}):"
             " give an empty one, or one that pages were saved in before"
         )
 

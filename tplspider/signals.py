@@ -18,9 +18,36 @@ list, is out; *repeated* if its search was made for an earlier line.
 A *session* is all that belongs to one key page (:class:`~tplspider.search.session.SearchSession`).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
 search_opened = object()
 search_started = object()
 link_settled = object()
 search_ended = object()
 search_settled = object()
 line_answered = object()
+
+
+def follow(receiver: object, crawler: Crawler, signals: ModuleType, *names: str) -> None:
+    """Connect signals to the methods of a receiver that have the same names."""
+    for name in names:
+        crawler.signals.connect(getattr(receiver, name), signal=getattr(signals, name))
+
+
+class Component:
+    """An extension, a middleware or a pipeline, which follows the signals of its crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)

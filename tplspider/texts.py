@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tplspider.extraction import Extraction, ExtractionError, with_evidence
+from tplspider.extraction import Extraction, ExtractionError
 from tplspider.saved_pages import save_pages
 from tplspider.search.answer import counted
 from tplspider.search.cliques import POOL
@@ -99,22 +99,19 @@ class PageTexts:
             return
         from tplspider.pools.pool import page_site  # imported lazily: few crawls need it
 
-        site, found = page_site(page.url), None
-        pool = await asyncio.to_thread(self.pools.load, site)
-        why = f"There is no pool of {site} in {self.pools.directory}"
-        if pool:
-            why = f"No page of the pool has anything in common with {page.url}"
-            try:
-                found = await self._with_pool(page.url, page.text, pool, search.seconds_left())
-            except ExtractionError as error:
-                why = f"{page.url} cannot be compared with the pool of its site ({error})"
+        found, why = None, "it has nothing in common with the page, or there is none"
+        pool = await asyncio.to_thread(self.pools.load, page_site(page.url))
+        try:
+            found = await self._with_pool(page.url, page.text, pool, search.seconds_left())
+        except ExtractionError as error:
+            why = str(error)
         if search.session.phase == "over":
             return
         if found:
             self._by_pool[search.session.search_id] = found
             search.session.stop(POOL)
         else:
-            logger.warning("%s: searching", why)
+            logger.warning("The pool of %s cannot be used (%s): searching", page.url, why)
 
     async def _by_archive(
         self, search: OpenSearch, kept: Sequence[KeptPage]
@@ -190,8 +187,7 @@ class PageTexts:
     ) -> PageTemplate | None:
         compared = counted(min(len(others), most), "page")
         logger.log(self._level, "Comparing %s with %s", key.url, compared)
-        found = await self._extraction.extract(key, others, seconds=seconds, most=most)
-        return found and with_evidence(found)
+        return await self._extraction.extract(key, others, seconds=seconds, most=most)
 
 
 def pooled(stored: StoredPage) -> PooledPage | None:

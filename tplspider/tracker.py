@@ -13,14 +13,13 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DontCloseSpider
 
 from tplspider import signals
-from tplspider.hooks import before_closing, check_hooks, process_item
+from tplspider.hooks import before_closing, process_item
 from tplspider.search.answer import counted, end_line, link_line, missing_line, witness_line
 from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, POOL
 from tplspider.web.page import ERROR, NoPage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
-    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -48,7 +47,6 @@ class Counts:
 
     @property
     def partial(self) -> int:
-        """Key pages with fewer candidates than were asked for."""
         return self.answered - self.complete - self.unusable.total()
 
     def add(self, summary: CandidateSearch, *, repeated: bool = False) -> None:
@@ -71,7 +69,7 @@ def count_lost(crawler: Crawler, search_id: str = "") -> None:
         counts.lost_of.add(search_id)
 
 
-class CliqueTracker:
+class CliqueTracker(signals.Component):
     """Closes the spider once the n-CS of its key page is found and the items are out.
 
     The crawl of a list ends with the list. Whatever ends a crawl early, the results so far are
@@ -79,27 +77,14 @@ class CliqueTracker:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        check_hooks()
         self.crawler = crawler
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
-        for handler, signal in (
-            (self.spider_opened, scrapy_signals.spider_opened),
-            (self.search_opened, signals.search_opened),
-            (self.search_started, signals.search_started),
-            (self.link_settled, signals.link_settled),
-            (self.search_ended, signals.search_ended),
-            (self.search_settled, signals.search_settled),
-            (self.spider_idle, scrapy_signals.spider_idle),
-            (self.scheduler_empty, scrapy_signals.scheduler_empty),
-            (self.spider_error, scrapy_signals.spider_error),
-        ):
-            crawler.signals.connect(handler, signal=signal)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        names = "spider_opened spider_idle scheduler_empty spider_error"
+        signals.follow(self, crawler, scrapy_signals, *names.split())
+        names = "search_opened search_started link_settled search_ended search_settled"
+        signals.follow(self, crawler, signals, *names.split())
 
     @property
     def spider(self) -> TemplateCandidatesSpider:
@@ -111,9 +96,6 @@ class CliqueTracker:
         before_closing(self.crawler, self._give_all)
 
     def search_opened(self, session: SearchSession) -> None:
-        if session.url != session.requested_url:
-            level = logging.DEBUG if self.spider.is_list else logging.INFO
-            logger.log(level, "Key page %s is requested as %s", session.requested_url, session.url)
         if limit := session.options.max_seconds:
             loop = asyncio.get_running_loop()
             late = partial(self._out_of_time, session.search_id)
@@ -125,13 +107,10 @@ class CliqueTracker:
         if not self.spider.is_list and session.summary and not self._is_closing:
             self._start(self.crawler.engine.close_spider_async(reason=session.summary.reason))
 
-    def cancel(self, search_id: str) -> bool:
-        """End an open search with what was found so far; whether there is one."""
-        search = self.spider.searches.get(search_id)
-        if search is None or search.session.phase == "over":
-            return False
-        self._end_early(search, CANCELLED)
-        return True
+    def cancel(self, search_id: str) -> None:
+        """End an open search with what was found so far."""
+        if search := self.spider.searches.get(search_id):
+            self._end_early(search, CANCELLED)
 
     def _out_of_time(self, search_id: str) -> None:
         if search := self.spider.searches.get(search_id):
@@ -226,11 +205,8 @@ class CliqueTracker:
 
     # Log and stats.
 
-    def search_started(self, session: SearchSession, links: int, unparsable: int) -> None:
+    def search_started(self, session: SearchSession, links: int) -> None:
         self._tell(session, lambda: f"Key page {session.key_url}: {counted(links, 'link')}")
-        self._put("links", links)
-        if unparsable:
-            self._put("links_unparsable", unparsable)
 
     def link_settled(self, session: SearchSession, visit: Visit) -> None:
         search = session.search
@@ -245,15 +221,8 @@ class CliqueTracker:
     def search_ended(self, session: SearchSession, summary: CandidateSearch) -> None:
         inc, many = self.crawler.stats.inc_value, self.spider.is_list
         warning = logging.INFO if many or self.spider.is_quiet else logging.WARNING
-        for name in ("loads", "wasted", "witness_loads"):
-            self._put(name, getattr(summary, name))
-        if many:
-            inc(f"tplspider/key_outcome/{summary.key_outcome}")
-        else:
-            self._put("cs_size", summary.cs_size)
-            self.crawler.stats.set_value("tplspider/key_outcome", summary.key_outcome)
-        if summary.similarity is not None and not many:
-            self._put("similarity", summary.similarity)
+        inc("tplspider/loads", summary.loads + summary.witness_loads)
+        inc(f"tplspider/key_outcome/{summary.key_outcome}")
         if summary.reason == POOL:
             inc("tplspider/by_pool")
         elif not summary.complete:
@@ -277,11 +246,3 @@ class CliqueTracker:
             logger.info("%s", line())
         elif logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s: %s", session.key_url, line())
-
-    def _put(self, name: str, value: float) -> None:
-        """A figure of the search, or a sum over all."""
-        stats = self.crawler.stats
-        if self.spider.is_list:
-            stats.inc_value(f"tplspider/{name}", value)  # type: ignore[arg-type]  # a float is fine
-        else:
-            stats.set_value(f"tplspider/{name}", value)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from tplspider.results import SearchAnswer
 
-_REPORT = "demo-report.html"
 _SHOWN_LINES = 8  # of the text
 _LINK_ROW = "  {:<4}  {:<32}  {:<46}  {}"
 _PAGE_ROW = "  {:<32}  {:<46}  {}"
@@ -28,19 +27,8 @@ class Command(OurCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument(
-            "--report",
-            metavar="FILE",
-            default=_REPORT,
-            help=f"where to write the report (default {_REPORT})",
-        )
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        local = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False, "TPLSPIDER_ALLOW_PRIVATE": True}
-        for name, value in local.items():
-            self.settings.set(name, value, priority=30)
-        super().process_options(args, opts)
-        self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
+        about = "where to write the report (default %(default)s)"
+        parser.add_argument("--report", metavar="FILE", default="demo-report.html", help=about)
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.command import program
@@ -49,6 +37,8 @@ class Command(OurCommand):
 
         if args:
             raise ValueError(f"unexpected argument {' '.join(args)!r}")
+        local = {"DOWNLOAD_DELAY": 0, "HTTPPROXY_ENABLED": False, "TPLSPIDER_ALLOW_PRIVATE": True}
+        self.settings.setdict(local | {"TPLSPIDER_TEXTS": True}, priority=30)
         answers: list[SearchAnswer] = []
         with serve_site() as site:
             arguments = {"url": site + KEY_PAGE, "report": opts.report}

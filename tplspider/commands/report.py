@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tplspider.command import LOST, OurCommand
+from tplspider.command import OurCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -21,15 +20,9 @@ class Command(OurCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        options = parser.add_argument_group(title="Report")
-        options.add_argument(
-            "-O",
-            dest="report",
-            metavar="FILE.html|DIR",
-            help="a file, which is overwritten, or a folder for any number of reports",
-        )
-        options.add_argument("--template", metavar="FILE", help="a file with their texts")
-        options.add_argument("--search", metavar="ID", default="", help="one search, by search_id")
+        add = parser.add_argument_group(title="Report").add_argument
+        add("-O", dest="report", metavar="FILE.html|DIR", help="a file, or a folder for many")
+        add("--template", metavar="FILE", help="a file with their texts")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.report.writer import report_feeds
@@ -37,8 +30,4 @@ class Command(OurCommand):
         if not args or not opts.report:
             raise ValueError("give a summary file and -O FILE.html, or -O DIR")
         template = Path(opts.template) if opts.template else None
-        try:
-            self.print(report_feeds([*map(Path, args)], opts.report, template, opts.search))
-        except KeyboardInterrupt:
-            print("scrapy report: interrupted before all reports were written", file=sys.stderr)
-            raise SystemExit(LOST) from None
+        self.print(report_feeds([*map(Path, args)], opts.report, template))

@@ -22,17 +22,10 @@ class Command(OurCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument_group(title="Shard").add_argument
-        add(
-            "-O", dest="output", metavar="DIR|FILE", help="a new folder; with --join, a .jl or .csv"
-        )
+        add("-O", dest="output", metavar="DIR|FILE", help="a folder; with --join, a .jl or .csv")
         add("--count", metavar="N", help="how many shards to write")
-        add("--pages", metavar="N", help="or: about how many lines each shard has")
-        add(
-            "--scope",
-            choices=["host", "domain"],
-            default="host",
-            help="what stays together (default host)",
-        )
+        about = "what stays together (default host)"
+        add("--scope", choices=["host", "domain"], default="host", help=about)
         add("--column", default="", help="the column with the addresses (default url)")
         add("--join", metavar="RESULTS", help="a folder with a result for each shard of DIR")
 
@@ -62,9 +55,7 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
 
     if len(args) != 1 or not opts.output:
         raise ValueError("give a list and a folder: scrapy shard LIST -O DIR --count N")
-    if (opts.count is None) == (opts.pages is None):
-        raise ValueError("give --count or --pages")
-    size = whole_number("--count or --pages", opts.pages if opts.count is None else opts.count)
+    count = whole_number("--count", opts.count or "")
     folder = Path(opts.output)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(f"{folder}: expected a new or empty folder")
@@ -72,9 +63,7 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
         lines = KeyList(args[0], opts.column)
     except ValueError as error:
         raise ValueError(f"{args[0]}: {error}") from None
-    made = split(
-        lines, folder, **{"pages" if opts.count is None else "count": size}, scope=opts.scope
-    )
+    made = split(lines, folder, count=count, scope=opts.scope)
     largest = max(shard["lines"] for shard in made["shards"])
     return (
         f"{len(made['shards'])} shards of {made['lines']} lines and {made['sites']} hosts in"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands import BaseRunSpiderCommand
 
@@ -26,36 +26,15 @@ class Command(OurCommand, BaseRunSpiderCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-n", metavar="N", help="how many pages to find (default 3)")
-        parser.add_argument("-i", dest="urls", metavar="FILE", help="a list of pages")
-        parser.add_argument(
-            "--report", metavar="FILE", help="write an HTML report; for several pages, a folder"
-        )
-        parser.add_argument("--pool", metavar="DIR", help="use the pools saved in this folder")
-        parser.add_argument("--json", action="store_true", help="print lines of JSON")
-        parser.add_argument("--html", action="store_true", help="print HTML, not text")
-        parser.add_argument("--markdown", action="store_true", help="print Markdown, not text")
-        parser.add_argument(
-            "--explain", action="store_true", help="print why each line is kept or left out"
-        )
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().process_options(args, opts)
-        is_one = _is_one(args, opts)
-        feeds = self.settings.getdict("FEEDS")
-        if not feeds and not is_one:
-            feeds = {"stdout:": {"format": "jl"}}
-        # -o and -O are for the texts.
-        item = "PageTemplate" if is_one else "TextRow"
-        for options in feeds.values():
-            options.setdefault("item_classes", [f"tplspider.items.{item}"])
-        self.settings.set("FEEDS", feeds, priority="cmdline")
-        self.settings.set("TPLSPIDER_TEXTS", value=True, priority="cmdline")
-        if opts.explain:
-            extractor = "tplspider.template.extract.explain_template"
-            self.settings.set("TPLSPIDER_EXTRACTOR", extractor, priority="cmdline")
-        if opts.markdown:
-            self.settings.set("TPLSPIDER_MARKDOWN", value=True, priority="cmdline")
+        add = parser.add_argument
+        add("-n", metavar="N", help="how many pages to find (default 3)")
+        add("-i", dest="urls", metavar="FILE", help="a list of pages")
+        add("--report", metavar="FILE", help="write an HTML report; for several pages, a folder")
+        add("--pool", metavar="DIR", help="use the pools saved in this folder")
+        add("--json", action="store_true", help="print lines of JSON")
+        add("--html", action="store_true", help="print HTML, not text")
+        add("--markdown", action="store_true", help="print Markdown, not text")
+        add("--explain", action="store_true", help="print why each line is kept or left out")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.log_sanitizer import CONTROLS
@@ -63,10 +42,20 @@ class Command(OurCommand, BaseRunSpiderCommand):
 
         self.silence_scrapy()
         _check(args, opts)
+        is_one = len(args) == 1 and not opts.urls and not opts.json  # all else is a table
         name = "main_html" if opts.html else "main_markdown" if opts.markdown else "main_text"
-        arguments = _arguments(args, opts)
-        is_one = "url" in arguments
+        self._set(opts, is_one=is_one)
+        # Only the text is wanted: kinds needs the fewest loads for it.
+        arguments = {"strategy": "kinds", **opts.spargs, **given(opts, "n", "report", "urls")}
         arguments |= {"_quiet": True, "_progress": is_one, "_table": "" if is_one else name}
+        if is_one:
+            arguments["url"] = args[0]
+        elif not opts.urls:
+            arguments["_keys"] = _lines(args)
+        if opts.pool is not None:
+            from tplspider.pools.store import PoolFolder
+
+            arguments["_pools"] = PoolFolder(opts.pool)
         texts: list[str] = []
         missing = set()  # reasons, which are few, also of a long list
 
@@ -85,27 +74,20 @@ class Command(OurCommand, BaseRunSpiderCommand):
         for text in texts:  # the line of progress is gone by now
             self.print(CONTROLS.sub("", text))
 
-
-def _is_one(args: list[str], opts: argparse.Namespace) -> bool:
-    """Whether the text of one page is to be printed; all else is a table."""
-    return len(args) == 1 and not opts.urls and not opts.json
-
-
-def _arguments(args: list[str], opts: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of the spider."""
-    # Only the text is wanted: kinds needs the fewest loads for it.
-    arguments = {"strategy": "kinds", **opts.spargs, **given(opts, "n", "report")}
-    if opts.urls:
-        arguments["urls"] = opts.urls
-    elif _is_one(args, opts):
-        arguments["url"] = args[0]
-    else:
-        arguments["_keys"] = _lines(args)
-    if opts.pool is not None:
-        from tplspider.pools.store import PoolFolder
-
-        arguments["_pools"] = PoolFolder(opts.pool)
-    return arguments
+    def _set(self, opts: argparse.Namespace, *, is_one: bool) -> None:
+        """The settings of the crawl: -o and -O are for the texts."""
+        feeds = self.settings.getdict("FEEDS")
+        if not feeds and not is_one:
+            feeds = {"stdout:": {"format": "jl"}}
+        item = "PageTemplate" if is_one else "TextRow"
+        for options in feeds.values():
+            options.setdefault("item_classes", [f"tplspider.items.{item}"])
+        wanted = {"FEEDS": feeds, "TPLSPIDER_TEXTS": True}
+        if opts.explain:
+            wanted["TPLSPIDER_EXTRACTOR"] = "tplspider.template.extract.explain_template"
+        if opts.markdown:
+            wanted["TPLSPIDER_MARKDOWN"] = True
+        self.settings.setdict(wanted, priority="cmdline")
 
 
 async def _lines(addresses: list[str]) -> AsyncIterator[KeyLine]:
@@ -135,10 +117,8 @@ def _explain(answer: SearchAnswer) -> None:
 
 
 def _check(args: list[str], opts: argparse.Namespace) -> None:
-    """Raise ValueError if the command line is wrong."""
     if bool(args) == bool(opts.urls):
-        both = ", not both" if args else ""
-        raise ValueError(f"give the addresses of pages, or a list of them with -i FILE{both}")
+        raise ValueError("give either addresses of pages, or a list of them with -i FILE")
     if opts.html and opts.markdown:
         raise ValueError("give --html or --markdown, not both")
     if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):

@@ -32,6 +32,7 @@ class Command(OurCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from tplspider.command import check, print_text
+        from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
         if args:
             raise ValueError(f"{args[0]!r}: addresses go into the page that scrapy ui --open shows")
@@ -43,8 +44,6 @@ class Command(OurCommand):
         if opts.extension is not None:
             self.print(give_extension(opts))
         else:
-            from tplspider.spiders.template_candidates import TemplateCandidatesSpider
-
             prepare(self.settings)
             check(TemplateCandidatesSpider, self.name, {"_keys": None}, self.settings)
             run_ui(opts, self._make_process, print_text)

@@ -34,7 +34,7 @@ INDEX = "index.html"
 ROWS = ".index.sqlite"  # what the index is made of
 _MARK = b'<meta name="generator" content="tplspider index">'
 _HEAD = 2000  # bytes of an index in which its mark is
-_EXPECTED = "expected a file that ends in .html, or a folder"
+_EXPECTED = "report: expected a file that ends in .html, or a folder"
 # The index of a long list takes time: it is written again after so many seconds, and after so many
 # times as long as it took.
 _AGE, _SHARE = 5.0, 20
@@ -70,12 +70,12 @@ def check_place(given: str, path: Path, *, many: bool = False) -> bool:
     is_file = path.exists() and not path.is_dir()
     can_write = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
     if (path.exists() and is_file == is_folder) or not can_write:
-        raise ValueError(f"cannot write to this {'folder' if is_folder else 'file'}")
+        raise ValueError(f"report: cannot write to this {'folder' if is_folder else 'file'}")
     index = path / INDEX
     if is_folder and index.exists() and _MARK not in index.read_bytes()[:_HEAD]:
-        raise ValueError(f"there is another {INDEX} in this folder: give an empty one")
+        raise ValueError(f"report: there is another {INDEX} in this folder: give an empty one")
     if many and not is_folder:
-        raise ValueError("many key pages need a folder for their reports, not a file")
+        raise ValueError("report: many key pages need a folder for their reports, not a file")
     return is_folder
 
 
@@ -206,35 +206,23 @@ class ReportWriter:
 # Reports of finished searches, made of the feeds with their summaries and texts.
 
 
-def report_feeds(
-    summaries: Sequence[Path], report: str, template: Path | None = None, search_id: str = ""
-) -> str:
-    """Write the reports of all searches in some files, or of one; returns what was written.
+def report_feeds(summaries: Sequence[Path], report: str, template: Path | None = None) -> str:
+    """Write the reports of all searches in some files; returns what was written.
 
     *report* is an HTML file, for one search, or a folder. Of several summaries of one search the
     last counts. Raises ValueError for what cannot be read, OSError for what cannot be written.
     """
     place = Path(report)
-    try:
-        is_folder = check_place(report, place)
-    except ValueError as error:
-        raise ValueError(f"{report}: {error}") from None
+    is_folder = check_place(report, place)
     texts = {row["search_id"]: row for row in _checked([template], PageTemplate)}
-    rows = (
-        row
-        for row in _checked(summaries, CandidateSearch)
-        if not search_id or row["search_id"] == search_id
-    )
-    first = next(rows, None)
-    if first is None:
-        what = f"search {search_id!r}" if search_id else "search"
-        raise ValueError(f"there is no {what} in {', '.join(map(str, summaries))}")
+    rows = _checked(summaries, CandidateSearch)
+    if (first := next(rows, None)) is None:
+        raise ValueError(f"there is no search in {', '.join(map(str, summaries))}")
     if is_folder:
         return _write_folder(place, chain([first], rows), texts)
     last = {row["search_id"]: row for row in chain([first], rows)}
     if len(last) > 1:
-        why = f"there are {len(last)} searches: choose one by --search ID, or name a folder"
-        raise ValueError(f"{report}: {why}")
+        raise ValueError(f"{report}: there are {len(last)} searches: name a folder")
     write_report(place, last[first["search_id"]], texts.get(first["search_id"]))
     return report
 

@@ -21,7 +21,7 @@ from scrapy.utils.url import strip_url
 from tplspider import signals
 from tplspider.admission import Admission, open_list
 from tplspider.archiver import Archiver
-from tplspider.arguments import Arguments, Config, origin, without_credentials
+from tplspider.arguments import Arguments, Config, origin
 from tplspider.failures import reason_of
 from tplspider.feeds import PRIORITY, plan_outputs
 from tplspider.items import PageTemplate
@@ -110,12 +110,8 @@ class TemplateCandidatesSpider(Spider):
 
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         self.arguments = Arguments.of(kwargs)
-        given = {key: value for key, value in kwargs.items() if not key.startswith("_")}
-        self.given_url = str(given.get("url") or "").strip()
-        # As attributes they name feeds (%(n)s). Those with an underscore are not ours.
-        if "url" in given:
-            given["url"] = without_credentials(self.given_url)
-        super().__init__(name, **{**asdict(self.arguments), **given})
+        self.given_url = str(kwargs.get("url") or "").strip()
+        super().__init__(name, **asdict(self.arguments))  # as attributes they name feeds (%(n)s)
         self.job = str(kwargs.get("_job", ""))  # what scrapyd calls this crawl
         self.keys: AsyncIterator[KeyLine] | None = kwargs.get("_keys")  # of a program
         self.pools = kwargs.get("_pools")
@@ -219,8 +215,6 @@ class TemplateCandidatesSpider(Spider):
     @cached_property
     def storage(self) -> WarcStorage | None:
         """What pages are read from in place of a network: nothing is loaded then."""
-        if not self.settings.getbool("HTTPCACHE_IGNORE_MISSING"):
-            return None
         cache = self.crawler.get_downloader_middleware(HttpCacheMiddleware)
         storage = cache.storage if cache else None
         return storage if isinstance(storage, WarcStorage) else None
@@ -399,10 +393,9 @@ class TemplateCandidatesSpider(Spider):
         """Release a search: there is a free slot for another one."""
         search.pages.close()
         del self.searches[search.session.search_id]
-        cookies = self.crawler.get_downloader_middleware(
-            load_object("scrapy.downloadermiddlewares.cookies.CookiesMiddleware")
-        )
-        if cookies:
+        from scrapy.downloadermiddlewares.cookies import CookiesMiddleware  # late: see addon.py
+
+        if cookies := self.crawler.get_downloader_middleware(CookiesMiddleware):
             cookies.jars.pop(search.session.search_id, None)
         if not self.is_list:
             self.counts.is_finished = True

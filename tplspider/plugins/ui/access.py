@@ -10,6 +10,7 @@ from hmac import compare_digest
 from hmac import new as new_hmac
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from scrapy.utils.datatypes import LocalCache
 
@@ -48,58 +49,55 @@ def sign(token: str, words: str) -> str:
     return new_hmac(token.encode(), words.encode(), sha256).hexdigest()
 
 
-def proof_of(token: str, address: str, start: str, nonce: str) -> str:
-    """What shows that the server at an address, such as http://127.0.0.1:8765, knows the token.
-
-    A program at another address or port cannot pass the question on to the server.
-    """
-    return sign(token, f"proof {address} {start} {nonce}")
-
-
-def key_of(token: str, port: int, start: str) -> str:
-    """What a client sends in place of the token: it is good for one start of the server alone."""
-    return sign(token, f"key {port} {start}")
-
-
 class Access:
     """The token, and what was given for it: codes, and the sessions of browsers.
 
-    Nothing of this outlives the server: a program that takes its port after its end may be sent
-    keys and cookies, and can do nothing with them.
+    Keys and sessions do not outlive the server: a program that takes its port after its end may be
+    sent keys and cookies, and can do nothing with them.
     """
 
-    def __init__(
-        self, token: str, port: int, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, token: str, port: int, *, clock: Callable[[], float] = time.time) -> None:
         self.cookie = f"tplspider_{port}"  # cookies of a host are sent to all of its ports
         self.address = f"http://{HOST}:{port}"
         self._hosts = (f"{HOST}:{port}", f"localhost:{port}")
         self._token, self._clock = token, clock
         self._start = token_hex(16)
-        self._secrets = [each.encode() for each in (token, key_of(token, port, self._start))]
-        # Where they lead, and until when.
-        self._codes: LocalCache[str, tuple[str, float]] = LocalCache(_MOST)
+        # Clients may send a key in place of the token: it is for one start of the server alone.
+        key = sign(token, f"key {port} {self._start}")
+        self._secrets = [token.encode(), key.encode()]
+        self._used: LocalCache[str, None] = LocalCache(_MOST)  # codes
         self._sessions: LocalCache[str, None] = LocalCache(_MOST)
 
     def hello(self, nonce: str) -> dict[str, str]:
-        """Prove that this server knows the token. A client asks before it sends anything."""
+        """Prove that this server knows the token. A client asks before it sends anything.
+
+        A program at another address or port cannot pass the question on to this server.
+        """
         if not NONCE.fullmatch(nonce):
             raise RefusedError(400, "nonce: expected 32 to 128 hex digits")
-        proof = proof_of(self._token, self.address, self._start, nonce)
-        return {"start": self._start, "proof": proof}
+        words = f"proof {self.address} {self._start} {nonce}"
+        return {"start": self._start, "proof": sign(self._token, words)}
 
-    def make_code(self, path: str) -> str:
-        """A code that leads a browser to *path*, once. ValueError for a path that is not ours."""
+    def entrance(self, path: str) -> str:
+        """An address that signs a browser in, and leads it to *path*: once, within a minute.
+
+        Another process with the token can make one. It is worth nothing on another port. Raises
+        ValueError for a path that is not ours.
+        """
         if not _OWN_PATH.fullmatch(path):
             raise ValueError("to: expected a path of this server, such as /searches/...")
-        code = token_urlsafe(24)
-        self._codes[code] = path, self._clock() + CODE_SECONDS
-        return code
+        words = f"{self._clock() + CODE_SECONDS:.0f}.{token_hex(8)}"
+        proof = sign(self._token, f"code {self.address} {words} {path}")
+        return f"{self.address}/enter?{urlencode({'code': f'{words}.{proof}', 'to': path})}"
 
-    def redeem(self, code: str) -> str | None:
-        """Where a code leads; None if it is not valid."""
-        path, until = self._codes.pop(code, ("", 0.0))
-        return path if path and self._clock() < until else None
+    def redeem(self, code: str, path: str) -> bool:
+        """Whether a code leads to a path; it does so once."""
+        words, _, proof = code.rpartition(".")
+        expected = sign(self._token, f"code {self.address} {words} {path}")
+        if not compare_digest(proof.encode(), expected.encode()) or code in self._used:
+            return False
+        self._used[code] = None
+        return self._clock() < float(words.partition(".")[0])
 
     def open_session(self) -> str:
         """The value of a cookie for a browser that came with a code."""

@@ -7,9 +7,9 @@ import json
 import logging
 import re
 from dataclasses import fields
-from functools import cache, partial
+from functools import partial
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 from tplspider.feeds import FeedCsvExporter
 from tplspider.items import CandidateSearch, PageTemplate, TemplateCandidate
 from tplspider.plugins.ui.access import RefusedError
-from tplspider.plugins.ui.searches import ended, read_lines
+from tplspider.plugins.ui.searches import OpenSearch, read_lines
 from tplspider.report.words import reason_words
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _ID = "{id:[0-9a-f]{16}}"
 _FEED = "{kind:candidates|summary|texts}.{format:jl|json|csv}"
+_PAGES = Path(__file__).parent / "pages"
 _LARGEST = 8 << 20  # bytes of a request: ten thousand addresses are less
 _MOST_LISTED, _LISTED = 1000, 100
 _EXPECTED = 'expected {"addresses": "one or many, a line each", "n": 3, "strategy": "kinds"}'
@@ -48,8 +49,6 @@ _FORMATS: dict[str, tuple[Any, str]] = {
     "json": (JsonItemExporter, "application/json"),
     "csv": (FeedCsvExporter, "text/csv"),
 }
-_STATIC = {"ui.css": "text/css", "icon.svg": "image/svg+xml"}
-_STATIC |= dict.fromkeys(("home.js", "search.js", "shown.js"), "text/javascript")
 _HEADINGS = {401: "Your browser is not signed in", 403: "Refused", 404: "Nothing is here"}
 _BODY = re.compile(r"<body[^>]*>")
 _HEADERS = {
@@ -69,13 +68,7 @@ SANDBOX = "sandbox allow-scripts; frame-ancestors 'none'"
 
 def make_app(searches: Searches, access: Access, connections: Connections) -> web.Application:
     """The application that a server runs."""
-    app = web.Application(middlewares=[_guard(access, connections)], client_max_size=_LARGEST)
-    app.on_response_prepare.append(_add_headers)
-    app.add_routes(App(searches, access).routes())
-    return app
 
-
-def _guard(access: Access, connections: Connections) -> Any:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer only those who may ask, and every fault by one line."""
@@ -98,7 +91,10 @@ def _guard(access: Access, connections: Connections) -> Any:
             response.force_close()  # connections are kept for those who may ask
         return response
 
-    return guard
+    app = web.Application(middlewares=[guard], client_max_size=_LARGEST)
+    app.on_response_prepare.append(_add_headers)
+    app.add_routes(App(searches, access).routes())
+    return app
 
 
 async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
@@ -109,20 +105,15 @@ async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
 def _refusal(request: web.Request, status: int, why: str) -> web.StreamResponse:
     if "text/html" not in request.headers.get("Accept", "") or request.path.startswith("/api/"):
         return web.json_response({"error": " ".join(why.split())}, status=status)
-    text = _file("refused.html").replace("{{ why }}", escape(f"{why[:1].upper()}{why[1:]}."))
+    text = (_PAGES / "refused.html").read_text("utf-8")
+    text = text.replace("{{ why }}", escape(f"{why[:1].upper()}{why[1:]}."))
     text = text.replace("{{ heading }}", _HEADINGS.get(status, "This cannot be done"))
     text = text.replace("{{ advice }}", "" if status == 401 else " hidden")
     return web.Response(text=text, status=status, content_type="text/html")
 
 
-@cache
-def _file(name: str) -> str:
-    # Not by a path: the package may be in an archive.
-    return (files("tplspider.plugins.ui") / "pages" / name).read_text("utf-8")
-
-
-async def _page(name: str, _: web.Request) -> web.Response:
-    return web.Response(text=_file(name), content_type="text/html")
+async def _page(name: str, _: web.Request) -> web.FileResponse:
+    return web.FileResponse(_PAGES / name)
 
 
 class App:
@@ -131,15 +122,14 @@ class App:
     def __init__(self, searches: Searches, access: Access) -> None:
         self._searches, self._access = searches, access
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[web.AbstractRouteDef]:
         return [
             web.get("/", partial(_page, "home.html")),
-            web.get("/static/{name}", self.static),
+            web.static("/static", _PAGES / "static"),
             web.get("/enter", self.enter, allow_head=False),
             web.get(f"/searches/{_FEED}", self.feed),
             web.get(f"/searches/{_ID}", partial(_page, "search.html")),
-            web.get(f"/searches/{_ID}/report", self.report),
-            web.get(f"/searches/{_ID}/report.html", self.report),
+            web.get(f"/searches/{_ID}/report{{ending:(\\.html)?}}", self.report),
             web.get(f"/searches/{_ID}/text.{{format:txt|md}}", self.text),
             web.get(f"/searches/{_ID}/{_FEED}", self.feed),
             web.get("/api/hello", self.hello),
@@ -154,23 +144,15 @@ class App:
 
     # Pages.
 
-    async def static(self, request: web.Request) -> web.Response:
-        """A style, a script or a picture of these pages."""
-        name = request.match_info["name"]
-        if name not in _STATIC:
-            raise web.HTTPNotFound
-        text, kind = _file(name), _STATIC[name]
-        headers = {"Cache-Control": "no-cache"}  # the next version may have another at its place
-        return web.Response(text=text, content_type=kind, charset="utf-8", headers=headers)
-
     async def enter(self, request: web.Request) -> web.Response:
         """The way in: a code becomes a cookie, and is in no address any more."""
-        path = self._access.redeem(request.query.get("code", ""))
+        path = request.query.get("to", "/")
+        is_valid = self._access.redeem(request.query.get("code", ""), path)
         is_known = self._access.has_session(request)
-        if path is None and not is_known:
+        if not is_valid and not is_known:
             raise RefusedError(401, "this address was used already, or is more than a minute old")
         # Not HTTPSeeOther, which would quote the path again.
-        found = web.Response(status=303, headers={"Location": path or "/"})
+        found = web.Response(status=303, headers={"Location": path if is_valid else "/"})
         if not is_known:
             value = self._access.open_session()
             found.set_cookie(self._access.cookie, value, httponly=True, samesite="Lax", path="/")
@@ -179,13 +161,13 @@ class App:
     # What scripts, programs and the extension ask for, as JSON.
 
     async def hello(self, request: web.Request) -> web.Response:
-        """Prove that this server knows the token, before a client sends anything."""
         return web.json_response(self._access.hello(request.query.get("nonce", "")))
 
     async def searches(self, request: web.Request) -> web.Response:
         """The last searches that are ``open`` or ``closed``; with ``before=NUMBER`` older ones."""
-        before, limit = _whole(request, "before", 0), _whole(request, "limit", _LISTED)
-        state, most = request.query.get("state", ""), min(limit, _MOST_LISTED)
+        given, state = request.query, request.query.get("state", "")
+        before = int(given.get("before", 0))
+        most = max(0, min(int(given.get("limit", _LISTED)), _MOST_LISTED))
         runs = [search.run for search in self._searches.open.values()]
         running = sum(run.state == "searching" for run in runs)
         counts = {"running": running, "waiting": len(runs) - running}
@@ -197,7 +179,6 @@ class App:
         return web.json_response({"searches": listed, **counts})
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin searches."""
         given = await _object(request, _EXPECTED)
         addresses = given.pop("addresses", None)
         if not isinstance(addresses, str) or given.keys() - {"n", "strategy"}:
@@ -214,7 +195,6 @@ class App:
         return web.json_response(answer, status=201 if runs else 400)
 
     async def search(self, request: web.Request) -> web.Response:
-        """Everything about one search."""
         run = self._run(request)
         found: Answer = {"summary": None, "candidates": [], "text": None}
         if run.has_answer:
@@ -234,19 +214,20 @@ class App:
         return web.json_response(_entry(run))
 
     async def cancel_all(self, request: web.Request) -> web.Response:  # noqa: ARG002 - as aiohttp calls it
-        """End all open searches."""
         return web.json_response({"cancelled": self._searches.cancel([*self._searches.open])})
 
     async def code(self, request: web.Request) -> web.Response:
         """An address that signs a browser in, once, within a minute."""
         given = await _object(request, 'expected {"to": "/..."}')
-        code = self._access.make_code(str(given.get("to", "/")))
-        return web.json_response({"address": f"{self._access.address}/enter?code={code}"})
+        return web.json_response({"address": self._access.entrance(str(given.get("to", "/")))})
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """The events of a search, a line each, until it ends."""
         run = self._run(request)
-        search = self._searches.open.get(run.id) or ended(run)
+        search = self._searches.open.get(run.id)
+        if search is None:
+            search = OpenSearch(run)
+            search.add("ended", search=vars(run))
         out = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await out.prepare(request)
         async for events in search.follow():
@@ -264,7 +245,7 @@ class App:
         if page is None:
             raise RefusedError(404, "this search has no report")
         text, headers = page.decode("utf-8", "replace"), {"Content-Security-Policy": SANDBOX}
-        if request.path.endswith(".html"):
+        if request.match_info["ending"]:
             headers["Content-Disposition"] = 'attachment; filename="report.html"'
         else:
             back = f'<p><a href="/searches/{run.id}">← Back to the search</a></p>'
@@ -272,7 +253,6 @@ class App:
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def text(self, request: web.Request) -> web.Response:
-        """The text of the key page, as text or as Markdown."""
         form = request.match_info["format"]
         found = self._answer(request)["text"]
         name, kind = {"txt": ("main_text", "plain"), "md": ("main_markdown", "markdown")}[form]
@@ -329,7 +309,6 @@ def _entry(run: Run) -> dict[str, Any]:
 
 
 async def _object(request: web.Request, expected: str) -> dict[str, Any]:
-    """The object of JSON that was sent."""
     if request.content_type != "application/json":
         raise RefusedError(415, "expected JSON (Content-Type: application/json)")
     try:
@@ -339,10 +318,3 @@ async def _object(request: web.Request, expected: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise RefusedError(400, expected)
     return found
-
-
-def _whole(request: web.Request, name: str, default: int) -> int:
-    text = request.query.get(name, str(default))
-    if not text.isascii() or not text.isdigit() or len(text) > 12:
-        raise RefusedError(400, f"{name}: expected a whole number")
-    return int(text)

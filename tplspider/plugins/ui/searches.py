@@ -19,7 +19,8 @@ from tplspider.arguments import (
     without_credentials,
 )
 from tplspider.keylist import KeyLine
-from tplspider.plugins.ui.store import LOST, MOST, Run, StoreError
+from tplspider.plugins.ui.access import RefusedError
+from tplspider.plugins.ui.store import LOST, MOST, Run
 from tplspider.report.words import answer_words, reason_words
 from tplspider.search.answer import LONGEST
 from tplspider.search.cliques import CANCELLED
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
-    from scrapy.crawler import Crawler
-
     from tplspider.items import CandidateSearch
     from tplspider.plugins.ui.store import Store
     from tplspider.results import SearchAnswer
@@ -47,19 +46,13 @@ logger = logging.getLogger(__name__)
 _DEFAULTS = SearchOptions(strategy=KINDS)  # the text is wanted
 
 
-class TooManyError(ValueError):
-    """More searches are asked for than the list can hold."""
-
-    status = 413  # of HTTP
-
-
 def read_lines(
     addresses: str, options: Mapping[str, object]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The searches that the lines of a text ask for, and the lines that cannot be searched.
 
     Empty lines and those that start with ``#`` are skipped. Raises ValueError if an option is
-    wrong, TooManyError if there are too many lines.
+    wrong, or there are too many lines.
     """
     chosen = check_options(options, _DEFAULTS)
     wanted: list[dict[str, Any]] = []
@@ -69,7 +62,7 @@ def read_lines(
         if not given or given.startswith("#"):
             continue
         if len(wanted) + len(refused) == MOST:
-            raise TooManyError(f"more than {MOST} addresses at once")
+            raise RefusedError(413, f"more than {MOST} addresses at once")
         try:
             read_credentials(given, key_address(given))
         except ValueError as error:
@@ -106,13 +99,6 @@ class OpenSearch:
             yield fresh
 
 
-def ended(run: Run) -> OpenSearch:
-    """The events of a search that had ended before."""
-    search = OpenSearch(run)
-    search.add("ended", search=vars(run))
-    return search
-
-
 def _member(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"rank": row["rank"], "url": row["url"], "title": row["title"] or row["anchor_text"]}
 
@@ -133,29 +119,20 @@ def outcome(summary: CandidateSearch, *, has_text: bool) -> str:
 class Searches:
     """All searches that are open, and what the signals of their crawl say about them."""
 
-    def __init__(self, store: Store, crawler: Crawler, reports: Path) -> None:
+    def __init__(self, store: Store, crawler: Any, reports: Path) -> None:
         self.store = store
         self.open: dict[str, OpenSearch] = {}  # by the ids of their runs, the oldest first
         self._begun: dict[str, OpenSearch] = {}  # by the ids that they have in the crawl
         self._crawler, self._reports = crawler, reports
         self._lines: asyncio.Queue[KeyLine | None] = asyncio.Queue()
-        for handler, signal in (
-            (self.search_opened, signals.search_opened),
-            (self.search_started, signals.search_started),
-            (self.link_settled, signals.link_settled),
-            (self.search_settled, signals.search_settled),
-            (self.line_answered, signals.line_answered),
-        ):
-            crawler.signals.connect(handler, signal=signal)
-
-    @property
-    def _spider(self) -> Any:
-        return self._crawler.spider
+        names = "search_opened search_started link_settled search_settled line_answered"
+        signals.follow(self, crawler, signals, *names.split())
 
     def submit(self, wanted: Sequence[dict[str, Any]]) -> list[Run]:
-        """Begin searches. Raises TooManyError or StoreError, and none is begun."""
+        """Begin searches. Raises RefusedError, and then none is begun."""
         if len(self.open) + len(wanted) > MOST:
-            raise TooManyError(f"{len(self.open)} searches are open, the limit is {MOST}")
+            why = f"{len(self.open)} searches are open, the limit is {MOST}"
+            raise RefusedError(413, why)
         runs = [
             Run(token_hex(8), without_credentials(w["url"]), w["n"], w["strategy"], time.time())
             for w in wanted
@@ -169,7 +146,7 @@ class Searches:
 
     async def keys(self) -> AsyncIterator[KeyLine]:
         """The key pages to search from, as they come."""
-        admission = self._spider.admission
+        admission = self._crawler.spider.admission
         admission.anew = True  # the same search again is made again
         admission.is_wanted = lambda key: key.line.input["run"] in self.open
         while line := await self._lines.get():
@@ -179,24 +156,19 @@ class Searches:
         """Cancel open searches: what was found so far is their answer. Returns their number."""
         found = [self.open[run] for run in runs if run in self.open]
         # Those that wait first, so that none of them begins.
-        self._stop(
-            [search for search in found if not search.search_id], "cancelled before it began"
-        )
+        waiting = [search for search in found if not search.search_id]
+        self.stop(waiting, "cancelled before it began")
         for search in found:
             if search.search_id:
-                self._spider.tracker.cancel(search.search_id)
+                self._crawler.spider.tracker.cancel(search.search_id)
         return len(found)
 
     def end(self) -> None:
         """End what has not begun, and ask for no more key pages: the crawl is about to end."""
-        self._stop([search for search in self.open.values() if not search.search_id], LOST)
+        self.stop([search for search in self.open.values() if not search.search_id], LOST)
         self._lines.put_nowait(None)
 
-    def lose(self) -> None:
-        """End all searches whose answers did not come before the end of the crawl."""
-        self._stop([*self.open.values()], LOST)
-
-    def _stop(self, searches: Sequence[OpenSearch], note: str) -> None:
+    def stop(self, searches: Sequence[OpenSearch], note: str) -> None:
         """End searches without an answer."""
         for search in searches:
             search.run.state, search.run.note, search.run.ended = "stopped", note, time.time()
@@ -210,7 +182,7 @@ class Searches:
     ) -> None:
         try:
             self.store.save([search.run for search in searches], answer, report)
-        except StoreError as error:
+        except RefusedError as error:
             logger.error("Answers are lost: %s", error)  # noqa: TRY400 - the message is complete
             for search in searches:
                 search.run.note = f"its answer is lost: {error}"
@@ -222,7 +194,7 @@ class Searches:
     # Signals of the crawl.
 
     def search_opened(self, session: SearchSession) -> None:
-        key = self._spider.searches[session.search_id].key
+        key = self._crawler.spider.searches[session.search_id].key
         search = self._begun[session.search_id] = self.open[key.line.input["run"]]
         search.search_id = session.search_id
         search.run.state, search.run.started = "searching", time.time()
@@ -261,7 +233,7 @@ class Searches:
         """The items are out: an answer that has not come by now is lost."""
         search = self._begun.pop(session.search_id)
         if search.run.id in self.open:
-            self._stop([search], "its results are lost: the log has the error")
+            self.stop([search], "its results are lost: the log has the error")
 
     def line_answered(self, answer: SearchAnswer) -> None:
         """Keep an answer, with the report that the crawl wrote."""

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import logging
 import os
 import re
 import shlex
 import signal
 import socket
-import sys
 import webbrowser
 from contextlib import closing, suppress
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex, token_urlsafe
+from secrets import token_urlsafe
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.request import ProxyHandler, Request, build_opener
 
 from aiohttp import web
 from filelock import FileLock, Timeout
 from scrapy.settings import default_settings
 
-from tplspider.plugins.ui.access import HOST, Access, Connections, key_of, proof_of
+from tplspider.plugins.ui.access import HOST, Access, Connections
 from tplspider.plugins.ui.app import make_app
 from tplspider.plugins.ui.searches import Searches
-from tplspider.plugins.ui.store import Store
+from tplspider.plugins.ui.store import LOST, Store
 from tplspider.spiders.template_candidates import TemplateCandidatesSpider
 
 if TYPE_CHECKING:
@@ -85,10 +82,7 @@ def state_folder(opts: argparse.Namespace) -> StateFolder:
     """The folder that the options name, or the usual one of the user."""
     if opts.dir:
         return StateFolder(Path(opts.dir).resolve())
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    else:
-        base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return StateFolder(Path(base) / "tplspider" / "ui")
 
 
@@ -145,7 +139,7 @@ async def serve(
         accepting = asyncio.create_task(connections.accept(listener, runner.server))
         crawl = process.crawl(crawler, _keys=searches.keys(), report=reports)
         try:
-            ready(f"{access.address}/enter?code={access.make_code('/')}")
+            ready(access.entrance("/"))
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({stopped, crawl}, return_when=asyncio.FIRST_COMPLETED)
             early = len(searches.open)
@@ -155,7 +149,7 @@ async def serve(
             await asyncio.wait({crawl}, timeout=_GRACE)
             stopping.cancel()
         finally:
-            searches.lose()
+            searches.stop([*searches.open.values()], LOST)
             accepting.cancel()
             await runner.cleanup()
         if crawl.done():
@@ -173,13 +167,14 @@ def run_ui(
     make_process: Callable[[], AsyncCrawlerProcess],
     say: Callable[[str], object],
 ) -> None:
-    """Serve until Ctrl-C. Raises ValueError, StoreError and OSError."""
+    """Serve until Ctrl-C. Raises ValueError and OSError."""
     folder = state_folder(opts)
     try:
         with folder.lock:
             _run_server(folder, opts, make_process, say)
     except Timeout:
-        _show(ask_for_address(folder), say, is_opened=opts.open)
+        # A server has the folder, and with it the same token.
+        _show(Access(folder.token(), folder.port()).entrance("/"), say, is_opened=opts.open)
 
 
 def _run_server(
@@ -188,8 +183,7 @@ def _run_server(
     make_process: Callable[[], AsyncCrawlerProcess],
     say: Callable[[str], object],
 ) -> None:
-    before = folder.port()
-    with _listen(before if opts.port is None else read_port(opts.port)) as listener:
+    with _listen(folder.port() if opts.port is None else read_port(opts.port)) as listener:
         process = make_process()  # which sets up the log
         port = listener.getsockname()[1]
         folder.write("port", str(port))
@@ -198,8 +192,6 @@ def _run_server(
         def ready(address: str) -> None:
             _show(address, say, is_opened=opts.open)
             say(f"The token for the button in the browser is in {folder.token_file}")
-            if port != before:
-                say(f"The port is now {port}: write the extension again if it has another")
             command = "scrapy ui" + (f" --dir {shlex.quote(str(folder.path))}" if opts.dir else "")
             say(f"Press Ctrl-C to end. For a new address, run in another terminal: {command}")
 
@@ -239,41 +231,17 @@ def _listen(port: int) -> socket.socket:
         ) from error
 
 
-def ask_for_address(folder: StateFolder) -> str:
-    """An address to sign in by, of the server that has this folder. Raises ValueError."""
-    token, port = folder.token(), folder.port()
-    address = f"http://{HOST}:{port}"
-    try:
-        nonce = token_hex(16)
-        hello = _ask(f"{address}/api/hello?nonce={nonce}")
-        if hello["proof"] != proof_of(token, address, hello["start"], nonce):
-            raise ValueError("it does not know the token")  # noqa: TRY301 - as others
-        headers = {
-            "Authorization": f"Bearer {key_of(token, port, hello['start'])}",
-            "Content-Type": "application/json",
-        }
-        return str(_ask(f"{address}/api/codes", b'{"to": "/"}', headers)["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"a server uses {folder.path}, but does not answer: {error}") from error
-
-
-def _ask(address: str, data: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
-    request = Request(address, data, headers or {})  # noqa: S310 - written by us
-    with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
-        return json.loads(answer.read(1 << 16))
-
-
 # The button for browsers (``scrapy ui --extension``).
 
-_MANIFEST, _DEFAULTS = "manifest.json", "defaults.js"  # where the port is
 _ID = b'"tplspider@tplspider.example"'
 _WRITTEN = """\
-The extension is in {folder}, for scrapy ui on port {port}. Load it:
+The extension is in {folder}. Load it:
   Chromium and the like: open chrome://extensions, switch on "Developer mode", press
     "Load unpacked", and choose the folder
   Firefox: open about:debugging#/runtime/this-firefox, press "Load Temporary Add-on", and
     choose the folder's manifest.json
-Then start scrapy ui, press the button, and paste the token, which is in
+Then start scrapy ui, press the button, and paste the token (and the port, if it is not {port}),
+which is in
   {token}"""
 
 
@@ -281,33 +249,18 @@ def give_extension(opts: argparse.Namespace) -> str:
     """Write the extension; returns how to load it. Raises ValueError and OSError."""
     state = state_folder(opts)
     folder = Path(opts.extension).resolve()
-    port = state.port() if opts.port is None else read_port(opts.port)
-    if not port:
-        raise ValueError("--port 0: the extension needs a fixed port")
-    if port != state.port():
-        try:
-            with state.lock:  # from now on the server listens where the extension looks for it
-                state.write("port", str(port))
-        except Timeout:
-            raise ValueError(f"--port {port}: a server uses {state.path}: end it first") from None
-    write_extension(folder, port)
+    write_extension(folder)
     state.token()  # makes one if there is none
-    return _WRITTEN.format(folder=folder, port=port, token=state.token_file)
+    return _WRITTEN.format(folder=folder, port=PORT, token=state.token_file)
 
 
-def write_extension(folder: Path, port: int) -> None:
-    """Write the extension for a server on *port* to a new or empty folder, or over an older one.
+def write_extension(folder: Path) -> None:
+    """Write the extension to a new or empty folder, or over an older one.
 
     Raises ValueError for a folder with other files.
     """
-    source = files("tplspider.plugins.ui") / "extension"
-    ours = {file.name: file.read_bytes() for file in source.iterdir()}
-    text = ours[_DEFAULTS].decode()
-    ours[_DEFAULTS] = re.sub(r"(?<=PORT = )\d+", str(port), text).encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    manifest = folder / _MANIFEST
+    manifest = folder / "manifest.json"
     is_ours = manifest.is_file() and _ID in manifest.read_bytes()
-    if not is_ours and any(folder.iterdir()):
+    if not is_ours and folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder}: it has other files: give a new or empty folder")
-    for name, data in ours.items():
-        (folder / name).write_bytes(data)
+    copytree(Path(__file__).parent / "extension", folder, dirs_exist_ok=True)

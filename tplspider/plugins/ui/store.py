@@ -7,13 +7,14 @@ import os
 import sqlite3
 import zlib
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from tplspider.plugins.ui.access import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import Self
 
     Answer = dict[str, Any]  # summary, candidates, and the text or None
 
@@ -29,12 +30,6 @@ CREATE TABLE IF NOT EXISTS runs (
 );
 CREATE INDEX IF NOT EXISTS open_runs ON runs (is_open);
 """
-
-
-class StoreError(ValueError):
-    """The file cannot be read or written."""
-
-    status = 507  # of HTTP
 
 
 @dataclass(eq=False)
@@ -68,15 +63,9 @@ class Run:
     has_report: bool = False
     number: int = 0  # in the list: the newer, the higher
 
-    @classmethod
-    def of_row(cls, number: int, record: str) -> Self:
-        known = {each.name for each in fields(cls)}
-        values = {name: value for name, value in json.loads(record).items() if name in known}
-        return cls(**values | {"number": number})
-
 
 class Store:
-    """The file, which one process uses."""
+    """The file, which one process uses. Raises RefusedError if it cannot be read or written."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "list.sqlite"
@@ -123,19 +112,17 @@ class Store:
                 " ORDER BY number DESC LIMIT ?",
                 (before or 1 << 62, most),
             ).fetchall()
-        return [Run.of_row(*row) for row in rows]
+        return [_run(*row) for row in rows]
 
     def get(self, run_id: str) -> Run | None:
         with self._errors():
             rows = self._file.execute("SELECT number, record FROM runs WHERE id = ?", (run_id,))
-            return next((Run.of_row(*row) for row in rows), None)
+            return next((_run(*row) for row in rows), None)
 
     def answer(self, run_id: str) -> Answer | None:
-        """What a search gave."""
         return next(self.answers("WHERE id = ?", (run_id,)), None)
 
     def report(self, run_id: str) -> bytes | None:
-        """The report of a search."""
         with self._errors():
             row = self._file.execute("SELECT report FROM runs WHERE id = ?", (run_id,)).fetchone()
             return zlib.decompress(row[0]) if row and row[0] else None
@@ -157,4 +144,8 @@ class Store:
         try:
             yield
         except (sqlite3.Error, zlib.error, ValueError) as error:
-            raise StoreError(f"{self._path} cannot be used: {error}") from error
+            raise RefusedError(507, f"{self._path} cannot be used: {error}") from error
+
+
+def _run(number: int, record: str) -> Run:
+    return Run(**json.loads(record) | {"number": number})
