@@ -67,6 +67,7 @@ def test_a_host_is_in_one_shard_and_the_columns_are_kept(tmp_path: Path) -> None
     mixed = random.Random(1).sample(LINES, len(LINES))
     split(KeyList(str(write_csv(tmp_path / "m.csv", mixed))), tmp_path / "m", count=4)
     assert contents(tmp_path / "m") == contents(tmp_path / "s")
+    assert len(split(KeyList(str(tmp_path / "m.csv")), tmp_path / "p", pages=50)["shards"]) == 6
 
 
 def test_domains_and_lines_with_a_scope_of_their_own(tmp_path: Path) -> None:

@@ -61,16 +61,24 @@ class NoTextError(Exception):
         self.outcome = outcome
 
 
-def get_text(url: str, **options: Any) -> PageText:
+def get_text(
+    url: str,
+    *,
+    n: int = 3,
+    strategy: str = KINDS,
+    allow_private: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    **arguments: object,
+) -> PageText:
     """Load a page and some of its site, and return its text: :func:`fetch_text`, but synchronous.
 
-    It takes the same arguments. It may be called from any thread, and while an event loop is
-    running, as in Jupyter.
+    It may be called from any thread, and while an event loop is running, as in Jupyter.
     """
     if isInIOThread():  # type: ignore[no-untyped-call]
         raise RuntimeError("get_text would block the reactor: use await fetch_text(url)")
     loop = _reactor_loop().result()
-    text = asyncio.run_coroutine_threadsafe(fetch_text(url, **options), loop)
+    options: Any = {"n": n, "strategy": strategy, "allow_private": allow_private, **arguments}
+    text = asyncio.run_coroutine_threadsafe(fetch_text(url, settings=settings, **options), loop)
     try:
         return text.result()
     finally:

@@ -43,8 +43,10 @@ CREATE TABLE sites (site TEXT PRIMARY KEY, shard INTEGER) WITHOUT ROWID;
 """
 
 
-def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> dict[str, Any]:
-    """Write *count* shards of a list, and their manifest.
+def split(
+    lines: KeyList, folder: Path, *, count: int = 0, pages: int = 0, scope: str = "host"
+) -> dict[str, Any]:
+    """Write *count* shards of a list, or shards of about *pages* lines, and their manifest.
 
     The order of the list does not matter. ValueError if the list cannot be split, OSError if the
     shards cannot be written.
@@ -56,7 +58,7 @@ def split(lines: KeyList, folder: Path, *, count: int, scope: str = "host") -> d
         (sites,) = database.execute("SELECT count(DISTINCT site) FROM lines").fetchone()
         if not total:
             raise ValueError("it has no addresses")
-        shards = [[0, number, 0] for number in range(min(count, sites))]
+        shards = [[0, number, 0] for number in range(min(count or -(-total // pages), sites))]
         database.executemany("INSERT INTO sites VALUES (?, ?)", _balanced(database, shards))
         is_gz = lines.path.suffix.lower() == ".gz"
         ending = lines.format + (".gz" if is_gz else "")

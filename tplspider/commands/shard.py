@@ -24,6 +24,7 @@ class Command(OurCommand):
         add = parser.add_argument_group(title="Shard").add_argument
         add("-O", dest="output", metavar="DIR|FILE", help="a folder; with --join, a .jl or .csv")
         add("--count", metavar="N", help="how many shards to write")
+        add("--pages", metavar="N", help="or: about how many lines each shard has")
         about = "what stays together (default host)"
         add("--scope", choices=["host", "domain"], default="host", help=about)
         add("--column", default="", help="the column with the addresses (default url)")
@@ -55,7 +56,10 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
 
     if len(args) != 1 or not opts.output:
         raise ValueError("give a list and a folder: scrapy shard LIST -O DIR --count N")
-    count = whole_number("--count", opts.count or "")
+    if (opts.count is None) == (opts.pages is None):
+        raise ValueError("give --count or --pages")
+    name = "pages" if opts.count is None else "count"
+    size = {name: whole_number(f"--{name}", getattr(opts, name))}
     folder = Path(opts.output)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(f"{folder}: expected a new or empty folder")
@@ -63,7 +67,7 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
         lines = KeyList(args[0], opts.column)
     except ValueError as error:
         raise ValueError(f"{args[0]}: {error}") from None
-    made = split(lines, folder, count=count, scope=opts.scope)
+    made = split(lines, folder, **size, scope=opts.scope)
     largest = max(shard["lines"] for shard in made["shards"])
     return (
         f"{len(made['shards'])} shards of {made['lines']} lines and {made['sites']} hosts in"
