@@ -7,7 +7,7 @@ from scrapy.utils.conf import get_config
 
 from tests.support.crawls import PROJECT
 from tplspider.arguments import Config
-from tplspider.profiles import apply_profile, profile_names, profile_settings
+from tplspider.profiles import apply_profile, keep_apart, profile_names, profile_settings
 
 OF_THE_PROJECT = {"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "NEWSPIDER_MODULE", "SPIDER_MODULES"}
 
@@ -65,3 +65,17 @@ def test_no_profile_lifts_what_confines_jobs_on_a_server(name: str) -> None:
     assert not config.allow_private
     has_browser = "tplspider.browser.BrowserMiddleware" in settings["DOWNLOADER_MIDDLEWARES"]
     assert has_browser == (name == "browser")
+
+
+def test_a_profile_where_there_is_no_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one of that name: what is misspelt does not crawl without delays."""
+    monkeypatch.delenv("SCRAPY_SETTINGS_MODULE", raising=False)
+    for name, delay in (("default", 1), ("fast", 0)):
+        monkeypatch.setenv("SCRAPY_PROJECT", name)
+        keep_apart(settings := Settings())
+        apply_profile(settings)
+        assert settings.getint("DOWNLOAD_DELAY") == delay
+    monkeypatch.setenv("SCRAPY_PROJECT", "misspelt")
+    keep_apart(settings := Settings())
+    with pytest.raises(ValueError, match="misspelt"):
+        apply_profile(settings)

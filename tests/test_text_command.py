@@ -78,7 +78,8 @@ def test_a_table(serve: Serve, tmp_path: Path) -> None:
     ]
     with listed.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(lines)
-    done = run_scrapy("text", "-i", str(listed), f"-O{tmp_path / 'table.csv'}", folder=tmp_path)
+    command = ["text", "-i", str(listed), f"-O{tmp_path / 'table.csv'}", f"-sJOBDIR={tmp_path}/job"]
+    done = run_scrapy(*command, folder=tmp_path)
     assert done.code == 1  # because of the lines that are wrong
     assert done.stdout == ""
     table = as_table(tmp_path / "table.csv")
@@ -98,6 +99,7 @@ def test_a_table(serve: Serve, tmp_path: Path) -> None:
     assert (rows["1"]["note"], rows["2"]["note"]) == ("'=1+1", "two,\nlines")
     assert rows["1"]["final_url"] == rows["5"]["final_url"] == f"{server.url}/a"
     assert json.loads(rows["1"]["candidates"]) == []
+    assert run_scrapy(*command, "--html", folder=tmp_path).code == 2  # another column
     assert len(json.loads(rows["1"]["evidence_pages"])) == int(rows["1"]["evidence"]) > 0
     assert rows["4"]["hint"]
 

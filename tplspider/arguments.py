@@ -213,7 +213,9 @@ class Config:
     """Our settings: each is the field's name in capitals, after ``TPLSPIDER_``."""
 
     allow_private: bool = option(
-        True, boolean, "allow key pages at private addresses, and links from these"
+        True,
+        boolean,
+        "allow key pages at private addresses, and links from these (tplspider, get_text: false)",
     )
     browser_wait: float = option(
         5, seconds, "how many seconds the browser profile waits for the scripts of a page"

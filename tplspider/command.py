@@ -201,7 +201,7 @@ def exit_status(crawler: Crawler) -> int:
     counts = getattr(crawler.spider, "counts", None)
     if counts is None or (not counts.answered and not counts.is_finished):
         if counts is None or not counts.lost:
-            logger.error("Interrupted before the crawl started")
+            logger.error("Interrupted before the first answer")
         return LOST
     if not counts.is_finished and not counts.lost:
         logger.warning("Ended early: not all key pages were answered")

@@ -70,8 +70,8 @@ def _split(args: list[str], opts: argparse.Namespace) -> str:
     made = split(lines, folder, **size, scope=opts.scope)
     largest = max(shard["lines"] for shard in made["shards"])
     return (
-        f"{len(made['shards'])} shards of {made['lines']} lines and {made['sites']} hosts in"
-        f" {folder}; the largest has {largest} lines"
+        f"{made['lines']} lines and {made['sites']} hosts, none of them split, in"
+        f" {len(made['shards'])} shards in {folder}; the largest has {largest} lines"
     )
 
 

@@ -121,7 +121,8 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
         raise ValueError("give either addresses of pages, or a list of them with -i FILE")
     if opts.html and opts.markdown:
         raise ValueError("give --html or --markdown, not both")
-    if opts.explain and (len(args) != 1 or opts.html or opts.markdown or opts.pool is not None):
-        raise ValueError("--explain is for the text of one page, without --pool")
+    others = opts.html or opts.markdown or opts.json or opts.report or opts.pool is not None
+    if opts.explain and (len(args) != 1 or others):
+        raise ValueError("--explain takes the address of one page, and no other option for texts")
     if opts.pool is not None and not (opts.pool and Path(opts.pool).is_dir()):
         raise ValueError(f"--pool {opts.pool!r}: no such folder")

@@ -6,11 +6,10 @@ that variable itself) and wherever a setting is easier to give, TPLSPIDER_PROFIL
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
-
-from scrapy.utils.project import inside_project
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings, Settings
@@ -70,11 +69,12 @@ def apply_profile(settings: BaseSettings) -> None:
 def keep_apart(settings: Settings) -> None:
     """Keep the rows of a command from the pipelines and feeds of a project that is not ours.
 
-    Where there is no project, the default profile makes one. It is called before Scrapy adds the
-    feeds of the command line to those of the project.
+    Where there is no project, or none of the name in SCRAPY_PROJECT, a profile makes one. It is
+    called before Scrapy adds the feeds of the command line to those of the project.
     """
-    if not is_own_project(settings) and not inside_project():
+    if not is_own_project(settings) and "SCRAPY_SETTINGS_MODULE" not in os.environ:
         settings.setmodule(f"{__name__}.default", priority="project")
+        settings.set("TPLSPIDER_PROFILE", os.environ.get("SCRAPY_PROJECT"), "project")
     # Above the project's settings, below what -s says on the command line.
     if not is_own_project(settings):
         settings.setdict({"FEEDS": {}, "ITEM_PIPELINES": {}}, priority=30)

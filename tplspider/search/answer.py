@@ -116,7 +116,9 @@ def private_address_hint(*, of_link: bool, allowed: bool = False) -> str:
     """
     if of_link or allowed:
         return "public pages may not lead to private addresses, whatever TPLSPIDER_ALLOW_PRIVATE is"
-    return "private addresses are refused: TPLSPIDER_ALLOW_PRIVATE=1 or --allow-private allows them"
+    return (
+        "private addresses are refused: --allow-private or -s TPLSPIDER_ALLOW_PRIVATE=1 allows them"
+    )
 
 
 def missing_links_text(missing: Sequence[Sequence[int]], most: int) -> str:

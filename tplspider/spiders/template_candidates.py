@@ -159,7 +159,8 @@ class TemplateCandidatesSpider(Spider):
             check_installed()
         if arguments.urls:
             open_list(arguments, config).close()
-        open_journal(settings.get("JOBDIR"), arguments, outputs).close()
+        text = str(given.get("_table", ""))
+        open_journal(settings.get("JOBDIR"), arguments, outputs, text).close()
 
     def prepare(self, crawler: Crawler) -> None:
         """Work out outputs and limits, and set what Scrapy needs to know of them."""
@@ -167,7 +168,7 @@ class TemplateCandidatesSpider(Spider):
         self.config = config = Config.of(settings)
         self.outputs = outputs = plan_outputs(settings, arguments, config, self.job)
         folder = settings.get("JOBDIR")
-        self.journal = open_journal(folder, arguments, outputs)
+        self.journal = open_journal(folder, arguments, outputs, self.table_text)
         if folder:
             # The journal alone says what is left to do: Scrapy would keep requests in files.
             settings.set("JOBDIR", None, priority=PRIORITY)
@@ -438,11 +439,16 @@ def web_page(response: Response) -> WebPage:
     )
 
 
-def open_journal(folder: str | None, arguments: Arguments, outputs: PlannedOutputs) -> Journal:
-    """The journal of a crawl; ValueError if the one in *folder* is that of another crawl."""
+def open_journal(
+    folder: str | None, arguments: Arguments, outputs: PlannedOutputs, text: str
+) -> Journal:
+    """The journal of a crawl; ValueError if the one in *folder* is that of another crawl.
+
+    *text* is the text in a row of its table, if it makes one.
+    """
     journal = Journal(Path(folder) if folder else None)
     if folder:
         same = {k: repr(v) for k, v in asdict(arguments).items() if v}
-        journal.bind({**same, "feeds": repr(sorted(outputs.feeds))})
+        journal.bind({**same, "feeds": repr(sorted(outputs.feeds)), "text": text})
         journal.start_feeds(outputs.local_files())
     return journal
