@@ -19,7 +19,7 @@ from tplspider.search.cliques import CANCELLED, KEY_PAGE_UNUSABLE, MAX_SECONDS, 
 from tplspider.web.page import ERROR, NoPage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -156,13 +156,17 @@ class CliqueTracker(signals.Component):
         request = response.request
         search_id = request.cb_kwargs.get("search_id", "") if request else ""
         search = self.spider.searches.get(search_id)
-        if search and search.giving:
-            self._lose(search, search.giving)
+        if search:
+            self._lose(search)
 
-    def _lose(self, search: OpenSearch, giving: AsyncGenerator[Any, None]) -> None:
-        logger.error("The results of %s are lost", search.session.key_url)
-        count_lost(self.crawler, search.session.search_id)
-        self._start(giving.aclose())
+    def _lose(self, search: OpenSearch) -> bool:
+        """Give up the results that a search is giving; whether there are any."""
+        giving, search.giving = search.giving, None
+        if giving:
+            logger.error("The results of %s are lost", search.session.key_url)
+            count_lost(self.crawler, search.session.search_id)
+            self._start(giving.aclose())
+        return giving is not None
 
     # Searches that are stuck.
 
@@ -182,9 +186,7 @@ class CliqueTracker(signals.Component):
         """Nothing is in progress: a middleware has dropped requests, or a callback has failed."""
         for search in list(self.spider.searches.values()):
             session = search.session
-            if giving := search.giving:
-                search.giving = None  # a middleware has failed on its items
-                self._lose(search, giving)
+            if self._lose(search):  # a middleware has failed on its items
                 continue
             for rank in session.awaited:
                 what = "the key page" if rank is None else f"link #{rank}"

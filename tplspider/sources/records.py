@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import warnings
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from tplspider.web.page import BAD_RESPONSE, SNIFFED, TOO_LARGE, NoPage, WebPage
 from tplspider.web.redirects import REDIRECTS
 
 try:
-    from fastwarc.stream_io import BrotliReader, ZstdReader
-    from fastwarc.warc import ArchiveIterator, WarcRecordType
+    with warnings.catch_warnings():
+        # FastWARC warns of classes of its own that it keeps for others.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from fastwarc.stream_io import BrotliReader, ZstdReader
+        from fastwarc.warc import ArchiveIterator, WarcRecordType
 except ImportError as error:
     raise ImportError(
         f"WARC files need an extra ({error}): in a clone, pip install -e '.[archive]'"
