@@ -47,9 +47,10 @@ SIGNS = {
     "same depth": ("SAME_DEPTH",),
     "query": ("QUERY",),
     "deferred addresses": ("DEFERRED",),
+    "position of the first load": ("EARLY",),
     "all signs but the evidence": (
         *("ENTRIES", "OWN_ENTRY", "PLACES", "MENU_PLACE", "TEXT_PLACE", "SEQUENCE"),
-        *("RELEVANCE", "SAME_DEPTH", "QUERY", "DEFERRED"),
+        *("RELEVANCE", "SAME_DEPTH", "QUERY", "DEFERRED", "EARLY"),
     ),
 }
 

@@ -25,6 +25,7 @@ RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next,
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
 DEFERRED = -4.0  # other forms of the key page, feeds, and what is shaped like a link that failed
+EARLY = -0.3  # of the first load, with each doubling of the links before it
 PATIENCE = 8  # times n: the links after which sortLinks has a say
 FEEDS = {"atom", "feed", "print", "rss", "rss2"}
 DENSE = 0.6  # the share of the text in links that makes a block one of links
@@ -44,6 +45,7 @@ def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
     A search that goes on for long is one whose signs mislead: from then on, every other link is the
     next of sortLinks.
     """
+    position = {link.identity: i for i, link in enumerate(links)}
     links = sort_links(links, search.key_page.identity)
     prior = _prior(links, search)
     left = dict.fromkeys(range(len(links)))
@@ -57,7 +59,12 @@ def order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Link]:
             for i, (shape, visit) in enumerate(zip(shapes, search.visits, strict=True))
             if visit.no_page and shape not in shapes[:i]
         }
-        if taken >= PATIENCE * search.size and taken % 2:
+        if taken == 0:
+            best = max(
+                left,
+                key=lambda i: prior[i] + EARLY * position[links[i].identity].bit_length(),
+            )
+        elif taken >= PATIENCE * search.size and taken % 2:
             best = next(iter(left))
         else:
             evidence, whole = loaded.evidence, max(len(loaded.pages), 1) ** 2
@@ -80,10 +87,9 @@ class _Loaded:
         self._number = {link.identity: i for i, link in enumerate(links)}
         self._read = 0
         self._found: list[list[int]] = []  # the links that each page has
-        self._linked_by: list[int] = []  # how many of the others link to each, and the key page
         self.pages: list[Visit] = []
-        # Of each link, the pages that have it. A page counts for as much as it is linked by the
-        # others: one that nobody links to cannot be in a complete subdigraph.
+        # Of each link, the pages that have it. A page counts for one, and one for each page that
+        # links to it and that it links to.
         self.evidence = [0] * len(links)
 
     def read(self, visits: Sequence[Visit]) -> None:
@@ -91,21 +97,20 @@ class _Loaded:
         for visit in visits[self._read :]:
             if visit.page is None:
                 continue
-            linked_by = 1
+            weight = 1
             for i, other in enumerate(self.pages):
                 assert other.page
-                linked_by += not _names(visit).isdisjoint(other.page.links)
-                if not _names(other).isdisjoint(visit.page.links):
-                    self._linked_by[i] += 1
+                is_linked = not _names(visit).isdisjoint(other.page.links)
+                if is_linked and not _names(other).isdisjoint(visit.page.links):
+                    weight += 1
                     for link in self._found[i]:
                         self.evidence[link] += 1
             numbers = (self._number.get(identity) for identity in visit.page.links)
             found = [i for i in numbers if i is not None]
             for link in found:
-                self.evidence[link] += linked_by
+                self.evidence[link] += weight
             self.pages.append(visit)
             self._found.append(found)
-            self._linked_by.append(linked_by)
         self._read = len(visits)
 
 

@@ -34,7 +34,7 @@ def explored(search: Any) -> list[str]:
 
 def test_siblings_come_after_the_first_page_of_the_menu() -> None:
     site = magazine()
-    site.links[KEY] = MENU
+    site.links[KEY] = MENU[::-1]
     search, _ = run(site, KEY, strategy="kinds", size=4)
     first, *others = explored(search)
     assert first == "/news/"

@@ -191,9 +191,8 @@ class Body:
 class LoadedPages:
     """The pages loaded so far: which of the links they have, and how well linked they are.
 
-    Of each link, the evidence is the number of pages that have it, each counting for as much as the
-    others and the key page link to it: a page without links to it cannot be in a complete
-    subdigraph.
+    Of each link, the evidence is the number of pages that have it, each counting for one, and one
+    for each page that it is mutually linked with: with those it can be in a complete subdigraph.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -210,14 +209,13 @@ class LoadedPages:
         for visit in visits[self._read :]:
             if visit.page is None:
                 continue
-            linked_by, counts = 1, list[tuple[list[int], int]]()
-            for other, links in zip(self.pages, self._found, strict=True):
-                assert other.page
-                linked_by += not _names(visit).isdisjoint(other.page.links)
-                if not _names(other).isdisjoint(visit.page.links):
-                    counts.append((links, 1))
+            mutual = [
+                (links, 1)
+                for other, links in zip(self.pages, self._found, strict=True)
+                if _links_to(visit, other) and _links_to(other, visit)
+            ]
             found = sorted(map(self._positions.__getitem__, visit.page.links & self._links))
-            for links, count in [*counts, (found, linked_by)]:
+            for links, count in [*mutual, (found, 1 + len(mutual))]:
                 changed.update(links)
                 for position in links:
                     self.evidence[position] += count
@@ -227,9 +225,10 @@ class LoadedPages:
         return changed
 
 
-def _names(visit: Visit) -> frozenset[str]:
+def _links_to(visit: Visit, other: Visit) -> bool:
     assert visit.page
-    return frozenset({visit.link.identity, visit.page.identity})
+    assert other.page
+    return not visit.page.links.isdisjoint((other.link.identity, other.page.identity))
 
 
 class LinksLeft:
@@ -261,11 +260,14 @@ class LinksLeft:
             self._prior[position] += DEFERRED
         self.update(positions)
 
-    def take_first(self) -> int:
-        """The first link that is left."""
-        position = next(each for each in self._in_order if not self._taken[each])
+    def take(self, position: int) -> int:
+        """This link."""
         self._taken[position] = True
         return position
+
+    def take_first(self) -> int:
+        """The first link that is left."""
+        return self.take(next(each for each in self._in_order if not self._taken[each]))
 
     def take_best(self, whole: int) -> int:
         """The link with the highest score, the first of several.
@@ -281,9 +283,7 @@ class LinksLeft:
                 scores.append((-(EVIDENCE * evidence / whole + prior), positions[0]))
             else:
                 del self._alike[kind]
-        _, position = min(scores)
-        self._taken[position] = True
-        return position
+        return self.take(min(scores)[1])
 
     def _is_gone(self, position: int, kind: tuple[int, float]) -> bool:
         now = self._evidence[position], self._prior[position]
@@ -301,6 +301,7 @@ RELEVANCE = 1.0  # for the links of the best relevance; half of it for the next,
 SAME_DEPTH = 0.5  # as many directories as the key page has: the same kind of page, more often
 QUERY = -3.0  # mostly the same page once more, unless the key page's own address has a query
 DEFERRED = -4.0  # other forms of the key page, feeds, and what is shaped like a link that failed
+EARLY = -0.3  # with each doubling of the links before it: the first load should be of a menu
 PATIENCE = 8  # times n: the links after which every other one is that of sortLinks
 
 
@@ -311,14 +312,19 @@ def guided_order(links: Sequence[Link], search: SubdigraphSearch) -> Iterator[Li
     next of sortLinks.
     """
     key = search.key_page
-    groups = [[links[i] for i in group] for group in sorted_groups(links, key.identity)]
+    positions = sorted_groups(links, key.identity)
+    groups = [[links[i] for i in group] for group in positions]
     links = [link for group in groups for link in group]
     loaded, shapes = LoadedPages(links), Shapes(links)
-    left = LinksLeft(_prior(groups, key), loaded.evidence)
+    prior = _prior(groups, key)
+    early = [EARLY * i.bit_length() for group in positions for i in group]
+    left = LinksLeft(prior, loaded.evidence)
     for taken in range(len(links)):
         left.defer(shapes.failed(search.visits))
         left.update(loaded.read(search.visits))
-        if taken >= PATIENCE * search.size and taken % 2:
+        if not taken:
+            best = left.take(max(range(len(links)), key=lambda i: prior[i] + early[i]))
+        elif taken >= PATIENCE * search.size and taken % 2:
             best = left.take_first()
         else:
             best = left.take_best(max(len(loaded.pages), 1) ** 2)

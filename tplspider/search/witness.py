@@ -114,7 +114,7 @@ def find_witness(
     spent = {visit.link.identity for visit in search.visits}
     spent |= {page.identity for page in (key, *explored)}
     siblings = Siblings(key.identity, links)
-    for page in explored:
+    for page in by_likeness(key, explored):  # of equal links, the first one counts
         siblings.read(page)
     link = siblings.best(
         LEAST, lambda each: each.identity not in spent and not (is_absent and is_absent(each.url))
