@@ -237,6 +237,7 @@ def compare_pages(
     lines = page_lines(flat, runs)
     inside = SubtreeBags(flat)
     mappings: list[list[int]] = []
+    found_lines: list[FoundLines] = []
     others: list[Companion] = []
     urls: list[str] = []
     spare = SPARE
@@ -267,6 +268,7 @@ def compare_pages(
             logger.info("%s has nothing in common with the key page: not compared", page.url)
             spare -= 1
             continue
+        found_lines.append(without_teasers(other.lines, other.page, mapping, flat.url))
         mappings.append(mapping)
         others.append(other)
         urls.append(page.url)
@@ -274,7 +276,6 @@ def compare_pages(
         return None
     check_time()
     flats = [other.page for other in others]
-    found_lines = [without_teasers(other.lines, other.page, flat.url) for other in others]
     votes = vote(flat, lines, flats, mappings, found_lines)
 
     def is_own(element: int) -> bool:

@@ -392,18 +392,26 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     return around
 
 
-def without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
-    """The lines of a page without those beside links to *url*, which are the other page's own."""
-    if url not in page.targets:
+def without_teasers(found: FoundLines, page: FlatPage, mapping: list[int], url: str) -> FoundLines:
+    """The lines of a page without those beside links to *url*, which are the other page's own.
+
+    The *mapping* to the page loses what is beside them, too: lists may have all of a post.
+    """
+    if url == page.url or url not in page.targets:
         return found
     links = [element for element, target in enumerate(page.targets) if target == url]
-    beside = Counter(
-        (text, "")
-        for entry in entries_around(page, links)
-        for text in page.texts[entry : page.ends[entry]]
-        if (text, "") in found
-    )
-    return FoundLines(found - beside) if beside else found  # not in menus: copying takes time
+    beside: Counter[tuple[str, str]] = Counter()
+    entries: set[int] = set()
+    for entry in entries_around(page, links):
+        inside = range(entry, page.ends[entry])
+        texts = [name for n in inside if (name := (page.texts[n], "")) in found]
+        if texts:  # not in menus
+            beside.update(texts)
+            entries.update(inside)
+    if not entries:
+        return found  # copying takes time
+    mapping[:] = [-1 if element in entries else element for element in mapping]
+    return FoundLines(found - beside)
 
 
 def entries_around(page: FlatPage, links: Iterable[int]) -> set[int]:
