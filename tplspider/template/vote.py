@@ -246,7 +246,7 @@ class _Vote:
 
     def _weights(self) -> list[float]:
         """How much each page weighs: by what it has in common with the key page."""
-        common = [sum(place >= 0 for place in mapping) for mapping in self.mappings]
+        common = [len(each) - each.count(-1) - each.count(REPEATED) for each in self.mappings]
         most = max(common)
         self.mapped = most / len(self.key.tags)  # by the page that has most
         return [(shared / most) ** 2 for shared in common]
@@ -407,16 +407,14 @@ def without_teasers(
     tops = sorted(entries_around(page, links), reverse=True)  # the outermost last
     entries = {element: top for top in tops for element in range(top, page.ends[top])}
     words = {element: name for element in entries if (name := (page.texts[element], "")) in found}
-    own = [
-        (held, line.names)
-        for line in lines
-        if not line.link and 0 not in (held := {entries.get(mapping[n], 0) for n in line.elements})
-    ]
-    told = {entries[element] for element in words}.union(*[held for held, _ in own])
+    held = {n: entries[place] for n, place in enumerate(mapping) if place in entries}
+    own = [line for line in lines if not line.link and all(n in held for n in line.elements)]
+    told = {entries[element] for element in words}
+    told.update(held[n] for line in own for n in line.elements)
     if not told:  # but menus: copying takes time
         return found
-    beside = Counter(words.values()) | Counter(chain.from_iterable(names for _, names in own))
-    mapping[:] = [REPEATED if entries.get(element) in told else element for element in mapping]
+    beside = Counter(words.values()) | Counter(chain.from_iterable(line.names for line in own))
+    mapping[:] = [REPEATED if held.get(n) in told else place for n, place in enumerate(mapping)]
     return FoundLines(found - beside)
 
 
