@@ -71,6 +71,55 @@ def test_a_list_keeps_entries_that_other_lists_have(number: int) -> None:
     assert [n for n in range(3, 12) if lead(n) not in found] == []
 
 
+def post(n: int) -> str:
+    bird = TOPICS[n]
+    text = "".join(f"<p>{bird} {m} and <i>{m} {bird}</i> again.</p>" for m in ("fly", "nest"))
+    title = f'<h1><a href="/posts/{n}">Post {n} on {bird}</a></h1>'
+    return f'<article class="post">{title}<div class="text">{text}</div></article>'
+
+
+def test_a_post_that_lists_have_whole_is_not_template() -> None:
+    lists = {
+        topic: framed(f"<h2>{topic}</h2>{''.join(map(post, posts))}")
+        for topic, posts in (("rails", range(5)), ("ruby", range(1, 8)), ("all", range(12)))
+    }
+    found = content({"posts/3": framed(post(3)), **lists})
+    assert [m for m in ("fly", "nest") if f"{TOPICS[3]} {m} and" not in found] == []
+
+
+def test_a_link_is_kept_whole_and_left_out_whole() -> None:
+    def dated(*entries: tuple[str, str]) -> str:
+        inner = "<a href='/{0}'><b>{0}</b> <i>{1}</i></a> <a href='/{0}#all'>More</a>"
+        links = [f"<li>{inner.format(*entry)}</li>" for entry in entries]
+        return framed(f"<ul class='dated'>{''.join(links)}</ul>")
+
+    days = ["Jun 21", "Jul 12", "May 3", "Apr 4"]
+    pages = [dated(*((f"{topic}-{day[-1]}", day) for day in days)) for topic in TOPICS[:4]]
+    assert content({str(n): page for n, page in enumerate(pages)}).splitlines() == [
+        *("cranes-1 Jun 21", "cranes-2 Jul 12", "cranes-3 May 3", "cranes-4 Apr 4"),
+    ]
+
+
+def test_a_part_with_several_entries_is_none() -> None:
+    def page(n: int) -> str:
+        links = "".join(f'<a class="e" href="/{m}">On {TOPICS[m]}</a> ' for m in range(n, n + 6))
+        parts = [f"<p>{TOPICS[n]}</p>", f"<p>See also</p><div>{links}</div>", "<p>Words</p>"]
+        return framed("".join(f"<div class='part'>{part}</div>" for part in parts))
+
+    found = content({str(n): page(n) for n in range(4)}).splitlines()
+    assert "See also" not in found
+    assert found[0] == TOPICS[0]
+
+
+def test_labels_of_pages_with_a_class_of_their_own_and_of_forms() -> None:
+    def page(topic: str) -> str:
+        form = "<h4>From the book</h4><textarea>Write what you saw</textarea>"
+        return f'<body class="page-{topic}"><p>On {topic}</p>{form}<p>All on {topic}.</p></body>'
+
+    found = content({topic: page(topic) for topic in TOPICS[:2]}).splitlines()
+    assert found == ["On cranes", "All on cranes."]
+
+
 PARTS = {
     "glossary": ("<dl><dt>{} proper</dt><dd>Words on {}.</dd></dl>", "{} proper", "Words on {}."),
     "questions": ("<details><summary>Where do {} live?</summary>There.</details>", "do {} live?"),

@@ -38,7 +38,7 @@ from tplspider.template.main_part import (
     without_parts,
 )
 from tplspider.template.mapping import SubtreeBags, TreeMapping
-from tplspider.template.vote import has_lines, vote, without_teasers
+from tplspider.template.vote import REPEATED, has_lines, vote, without_teasers
 from tplspider.web.html import (
     Element,
     find_all,
@@ -274,7 +274,10 @@ def compare_pages(
         return None
     check_time()
     flats = [other.page for other in others]
-    found_lines = [without_teasers(other.lines, other.page, flat.url) for other in others]
+    found_lines = [
+        without_teasers(other.lines, other.page, mapping, flat.url, lines)
+        for other, mapping in zip(others, mappings, strict=True)
+    ]
     votes = vote(flat, lines, flats, mappings, found_lines)
 
     def is_own(element: int) -> bool:
@@ -292,7 +295,8 @@ def compare_pages(
     labels: list[int] = []
     if labelled:
         placed = [other.placed for other in others if other.placed]
-        labels = find_labels(flat, runs, template, sorted(loose), placed)
+        never = [REPEATED in each or each[0] for each in zip(template, *mappings, strict=True)]
+        labels = find_labels(flat, runs, never, sorted(loose), placed)
     titles = [other.title for other in others]
     scored = [(other.slots, found) for other, found in zip(others, found_lines, strict=True)]
     return Comparison(

@@ -1,4 +1,4 @@
-"""Labels: words that pages of one kind have in the same place, within their own text.
+"""Labels: words that pages have in the same place, within their own text.
 
 "Director:" beside a name and "Read more" below each lead say nothing of the page. No tree tells
 them from data that pages happen to share; their company does: where labels stand, most of what
@@ -8,6 +8,7 @@ stands is the same on other pages, and where data stands, little is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,31 +26,29 @@ if TYPE_CHECKING:
     from tplspider.template.flat_page import FlatPage
     from tplspider.template.lines import Words
 
-KIN = 0.6  # of the kinds of elements that either of two pages has: of one kind are those with both
-MOST = 2 / 3  # of the pages of one kind must have a label; one of them ...
+MOST = 2 / 3  # of the pages must have a label; one of them ...
 HALF = 0.5  # ... where so many of the texts in its place are labels
 COLUMN = 0.4  # of the texts in one place, to be labels
 LIST = 2 / 3  # of the texts that either page has in one place: lists of links share less
 _WORD = re.compile(r"[^\W\d_]{2}")
 _SIGN = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+")
-_CODE = frozenset("code math pre textarea".split())
+_CODE = frozenset("code math pre".split())
 
 Placed = tuple[int, str]  # a slot: the kinds of an element and of the three around it
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedTexts:
-    """What kinds of elements a page has, and which texts where; with the target, if in a link."""
+    """Which texts a page has where; with the target, if in a link."""
 
-    kinds: frozenset[int]  # tag, class, and of a cell its place in the row
     texts: frozenset[Placed]
     links: frozenset[tuple[Placed, str]]
 
 
 def placed_texts(page: FlatPage) -> PlacedTexts:
     """The texts of a page, each by its place."""
-    (kinds, slots), targets = _slots(page), _targets(page)
+    slots, targets = _slots(page), _targets(page)
     texts: set[Placed] = set()
     links: set[tuple[Placed, str]] = set()
     for element, text in _texts(page):
@@ -57,7 +56,7 @@ def placed_texts(page: FlatPage) -> PlacedTexts:
         texts.add(placed)
         if targets[element]:
             links.add((placed, targets[element]))
-    return PlacedTexts(frozenset(kinds), frozenset(texts), frozenset(links))
+    return PlacedTexts(frozenset(texts), frozenset(links))
 
 
 def _texts(page: FlatPage) -> Iterator[tuple[int, str]]:
@@ -71,19 +70,20 @@ def _texts(page: FlatPage) -> Iterator[tuple[int, str]]:
             yield numbers[written.parents[place]], text
 
 
-def _slots(page: FlatPage) -> tuple[list[int], list[int]]:
-    """Of each element its kind and its slot, as hashes: so many tuples would be slow."""
+def _slots(page: FlatPage) -> list[int]:
+    """Of each element its slot, as a hash: so many tuples would be slow."""
     parents = page.parents
     cells = [0] * len(parents)
     for row in {parents[cell] for cell, tag in enumerate(page.tags) if tag in CELLS}:
         for place, cell in enumerate(page.children[row]):
             cells[cell] = place
     classes = [_without_numbers(name[1]) for name in page.names]
+    classes[0] = ""  # a body may be named for its page
     kinds = list(map(hash, zip(page.tags, classes, cells, strict=True)))
     above = [0, *[kinds[parent] for parent in parents[1:]]]
     outer = [0, *[above[parent] for parent in parents[1:]]]
     outmost = [0, *[outer[parent] for parent in parents[1:]]]
-    return kinds, list(map(hash, zip(kinds, above, outer, outmost, strict=True)))
+    return list(map(hash, zip(kinds, above, outer, outmost, strict=True)))
 
 
 @lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
@@ -113,24 +113,23 @@ def find_labels(
     """The texts of a page that are labels, given the *runs* of its lines.
 
     They are given by their nodes: *n* for the text in a node, ``~n`` for that after it. A line is
-    left out as a whole, or up to a colon, or from a link on at its end.
+    left out as a whole, or up to a colon, or from a link on at its end. A link is left out whole.
     """
-    all_kinds, slots = _slots(page)
-    kinds = {*all_kinds}
-    kin = [each for each in others if len(kinds & each.kinds) >= KIN * len(kinds | each.kinds)]
-    least = max(min(2, len(others)), MOST * len(kin))
-    if len(kin) < least:
-        return []
+    slots = _slots(page)
     own = [not yes for yes in template]
     for element in loose:
         own[element] = True
     columns = {slots[part[1]] for run in runs for part in run if own[part[1]]}
     if not columns:
         return []
-    known, entries = _shared_in_columns(page, slots, columns, kin, least)
+    known, entries = _shared_in_columns(page, slots, columns, others)
     in_record = [False] * len(slots)
+    entries.sort()
     for element in entries_around(page, entries):
-        in_record[element : page.ends[element]] = [True] * (page.ends[element] - element)
+        end = page.ends[element]
+        first, after = bisect_left(entries, element), bisect_left(entries, end)
+        if len({slots[n] for n in entries[first:after]}) == after - first:  # one entry, not several
+            in_record[element:end] = [True] * (end - element)
     # Of what stands in entries alone, labels are what is in several of them.
     beside = {slots[element] for element, _ in _texts(page) if not in_record[element]}
     counts = Counter((slots[element], text) for element, text in _texts(page))
@@ -154,19 +153,20 @@ def find_labels(
 
 
 def _shared_in_columns(
-    page: FlatPage, slots: list[int], wanted: set[int], kin: list[PlacedTexts], least: float
+    page: FlatPage, slots: list[int], wanted: set[int], others: Sequence[PlacedTexts]
 ) -> tuple[set[Placed], list[int]]:
     """The texts that enough pages have in the same slot, as many of those in it.
 
     And the links that are entries of lists: pages have some of them, and others beside these.
     """
     targets = _targets(page)
+    least = max(min(2, len(others)), MOST * len(others))
     places = {
         (slot, text): element
         for element, text in _texts(page)
         if (slot := slots[element]) in wanted
     }
-    votes = Counter(chain.from_iterable(places.keys() & each.texts for each in kin))
+    votes = Counter(chain.from_iterable(places.keys() & each.texts for each in others))
     votes = Counter({placed: count for placed, count in votes.items() if _has_word(placed)})
     columns = Counter(slot for slot, _ in filter(_has_word, places))
     shared = Counter(slot for (slot, _), count in votes.items() if count >= least)
@@ -176,17 +176,17 @@ def _shared_in_columns(
         for placed, count in votes.items()
         if count >= least
         and (target := targets[places[placed]])
-        and sum((placed, target) in each.links for each in kin) >= least
+        and sum((placed, target) in each.links for each in others) >= least
     }
     if lists:
-        theirs = Counter(slot for each in kin for slot, _ in each.texts if slot in lists)
+        theirs = Counter(slot for each in others for slot, _ in each.texts if slot in lists)
         both: Counter[int] = Counter()
         for (slot, _), count in votes.items():
             both[slot] += count
         lists = {
             slot
             for slot in lists
-            if both[slot] < LIST * (len(kin) * columns[slot] + theirs[slot] - both[slot])
+            if both[slot] < LIST * (len(others) * columns[slot] + theirs[slot] - both[slot])
         }
     labels = {
         placed
@@ -213,7 +213,8 @@ def _kept(run: list[Words], found: list[bool], own: list[bool]) -> slice:
     start = max((n for n, part in enumerate(run, 1) if part[0].endswith(":")), default=0)
     start = start if all(found[:start]) else 0
     end = len(run)
-    while end > start and found[end - 1] and run[end - 1][2] >= 0:
+    kept_links = {-1, *[part[2] for yes, part in zip(found, run, strict=True) if not yes]}
+    while end > start and run[end - 1][2] not in kept_links:
         end -= 1
     return slice(start, end)
 

@@ -93,6 +93,8 @@ END = 0.5  # of what is not common: a page that has more of it has what the key 
 
 SHORTEST = 40  # characters of text in an entry
 
+REPEATED = -2  # in a mapping: an element is again in an entry about its own page
+
 _ENTRIES = frozenset("article div li section".split())
 _MARKED = frozenset({"article", "section"})  # what else is mostly the page's own may be a wrapper
 _NUMBER = re.compile(r"\d+")
@@ -244,7 +246,7 @@ class _Vote:
 
     def _weights(self) -> list[float]:
         """How much each page weighs: by what it has in common with the key page."""
-        common = [len(mapping) - mapping.count(-1) for mapping in self.mappings]
+        common = [len(each) - each.count(-1) - each.count(REPEATED) for each in self.mappings]
         most = max(common)
         self.mapped = most / len(self.key.tags)  # by the page that has most
         return [(shared / most) ** 2 for shared in common]
@@ -392,18 +394,28 @@ def accept_common_lines(  # noqa: PLR0917 - what the rules of the vote have in c
     return around
 
 
-def without_teasers(found: FoundLines, page: FlatPage, url: str) -> FoundLines:
-    """The lines of a page without those beside links to *url*, which are the other page's own."""
-    if url not in page.targets:
+def without_teasers(
+    found: FoundLines, page: FlatPage, mapping: list[int], url: str, lines: list[Line]
+) -> FoundLines:
+    """The lines of a page without those beside links to *url*, which are the other page's own.
+
+    The *mapping* of that page, with these *lines*, loses them too: a list may have all of a post.
+    """
+    if url == page.url or url not in page.targets:
         return found
     links = [element for element, target in enumerate(page.targets) if target == url]
-    beside = Counter(
-        (text, "")
-        for entry in entries_around(page, links)
-        for text in page.texts[entry : page.ends[entry]]
-        if (text, "") in found
-    )
-    return FoundLines(found - beside) if beside else found  # not in menus: copying takes time
+    tops = sorted(entries_around(page, links), reverse=True)  # the outermost last
+    entries = {element: top for top in tops for element in range(top, page.ends[top])}
+    words = {element: name for element in entries if (name := (page.texts[element], "")) in found}
+    held = {n: entries[place] for n, place in enumerate(mapping) if place in entries}
+    own = [line for line in lines if not line.link and all(n in held for n in line.elements)]
+    told = {entries[element] for element in words}
+    told.update(held[n] for line in own for n in line.elements)
+    if not told:  # but menus: copying takes time
+        return found
+    beside = Counter(words.values()) | Counter(chain.from_iterable(line.names for line in own))
+    mapping[:] = [REPEATED if held.get(n) in told else place for n, place in enumerate(mapping)]
+    return FoundLines(found - beside)
 
 
 def entries_around(page: FlatPage, links: Iterable[int]) -> set[int]:
@@ -693,8 +705,9 @@ def _ends(page: FlatPage, children: list[int]) -> dict[tuple[str, str], tuple[in
 
 
 def _kind(page: FlatPage, element: int) -> tuple[str, str]:
-    """The tag and the first class, numbers left out: ``post-17 sticky`` is a ``post-``."""
-    return page.tags[element], _class_of(page.names[element][1])
+    """The tag and the first class, or the id, numbers left out: ``post-17 sticky`` is ``post-``."""
+    named, classes = page.names[element]
+    return page.tags[element], _class_of(classes or named)
 
 
 @lru_cache(maxsize=1 << 10)  # pages of a site have the same classes
