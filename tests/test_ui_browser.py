@@ -19,7 +19,7 @@ from tests.support.summaries import MARKUP, PATHS, HostileSite
 from tests.support.ui_server import GatedSite, UiServer
 from tplspider.demo import KEY_PAGE
 
-SLOW = "/collection/delivery.html"
+SLOW = "/collection/tandems.html"
 PATIENCE = 60_000  # milliseconds
 SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
 

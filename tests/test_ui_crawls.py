@@ -24,7 +24,7 @@ pytestmark = pytest.mark.crawl
 
 # What hangs keeps nothing else of its host waiting.
 SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
-TANDEMS = "/collection/tandems.html"
+INDEX = "/collection/"
 
 
 @pytest.fixture
@@ -116,8 +116,10 @@ def test_a_page_without_links_has_a_text(ui: UiServer) -> None:
 
 def test_cancelling(ui: UiServer, site: GatedSite) -> None:
     """One search ends with what it has; the others go on, one of the same host among them."""
-    site.slow = {TANDEMS, "/"}  # so that neither of two is over
-    running, other, waiting = ui.search(site.url + KEY_PAGE, site.url + "/", site.url + "/own")
+    site.slow = {INDEX, "/workshops/"}  # so that neither of two is over
+    running, other, waiting = ui.search(
+        site.url + KEY_PAGE, site.url + "/workshops/", site.url + "/own"
+    )
     wait_until(lambda: state(ui, running)["tried"] == 1)
     assert state(ui, waiting)["state"] == "waiting"  # two of one host at a time
     wait_until(lambda: state(ui, other)["state"] == "searching")
@@ -139,14 +141,14 @@ def test_cancelling(ui: UiServer, site: GatedSite) -> None:
 
 def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite) -> None:
     """It has the same port, token and list; what was in progress is shown as stopped."""
-    site.slow = {TANDEMS}
+    site.slow = {"/workshops/"}
     folder = tmp_path / "state"
     with UiServer(folder, settings=SETTINGS) as ui:
-        (over,) = ui.search(site.url + "/")
+        (over,) = ui.search(site.url + "/visit/", n=1)
         ui.events(over)
         cookie = ask(ui.address, "GET", ui.enter.removeprefix(ui.url)).headers["Set-Cookie"]
         (running,) = ui.search(site.url + KEY_PAGE)
-        wait_until(lambda: state(ui, running)["tried"] == 1)
+        wait_until(lambda: state(ui, running)["tried"] == 2)
         ui.end(signal.SIGKILL)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -165,14 +167,14 @@ def test_the_server_is_killed_and_started_again(tmp_path: Path, site: GatedSite)
         told = subprocess.run(second, cwd=PROJECT, capture_output=True, text=True, check=True)
         assert ask(after.address, "GET", told.stdout.rpartition(after.url)[2].strip()).status == 303
         (running,) = after.search(site.url + KEY_PAGE)
-        wait_until(lambda: state(after, running)["tried"] == 1)
+        wait_until(lambda: state(after, running)["tried"] == 2)
         assert after.end() == 0  # Ctrl-C while a page hangs: what there is, is kept
         assert "1 search ended early" in after.output
     (folder / "token").unlink()
     with UiServer(folder, settings=SETTINGS) as last:
         assert last.token != ui.token
         found = state(last, running)
-        assert (found["state"], len(found["members"])) == ("partial", 1)
+        assert (found["state"], len(found["members"])) == ("partial", 2)
         assert found["summary"]["reason"] == "shutdown"
         assert found["text"]["text"].startswith("Penny-farthings")
         assert last.end(signal.SIGTERM) == 0
