@@ -113,6 +113,7 @@ def test_scrapy_loads_everything_and_delays_pages_alone(crawl: RunCrawl, serve: 
 
 
 @needs_chromium
+@pytest.mark.quick
 def test_robots_txt_holds_for_scripts(crawl: RunCrawl, serve: Serve) -> None:
     robots = html("User-agent: *\nDisallow: /menu.js\n", "text/plain")
     server = serve("script-menu", {"/robots.txt": robots})
@@ -269,6 +270,7 @@ def test_chromium_has_no_network(crawl: RunCrawl, serve: Serve) -> None:
             udp.recv(1)
 
 
+@pytest.mark.quick
 def test_a_chromium_that_does_not_start(crawl: RunCrawl, serve: Serve) -> None:
     options = json.dumps({"executable_path": "/no/such/chromium"})
     body = "<h1>{}</h1><script>1</script><a href=/a>a</a><a href=/b>b</a>"

@@ -130,6 +130,7 @@ class Kinds(Plain):
 """
 
 
+@pytest.mark.quick
 def test_items_of_every_kind_in_their_order(project: FieldProject, serve: Serve) -> None:
     """Those that do not get the fields keep their place: CSV has the columns of the first."""
     project.spider(KINDS)
@@ -192,6 +193,7 @@ def test_a_spider_that_never_idles(project: FieldProject, serve: Serve, most: in
     assert int(done.stats["tplspider/fields/given_out_early"]) > 10
 
 
+@pytest.mark.quick
 def test_wrong_settings_are_one_line(project: FieldProject, three: list[FixtureServer]) -> None:
     """Also if they are those of a spider. Nothing is requested."""
     own = "    custom_settings = {'TPLSPIDER_FIELDS': {'text': 'mian_text'}}\n"
@@ -223,6 +225,7 @@ class Mixed(Plain):
 """
 
 
+@pytest.mark.quick
 def test_what_is_not_a_page(project: FieldProject, serve: Serve) -> None:
     """It passes at once, as it is; what is HTML is taken, whatever its status."""
     project.spider(OTHER_OUTPUT)
@@ -339,6 +342,7 @@ class Slow:
 """
 
 
+@pytest.mark.quick
 def test_a_signal_loses_nothing(project: FieldProject, slow_three: list[FixtureServer]) -> None:
     project.write("other/pipelines.py", SLOW)
     project.set('ITEM_PIPELINES = {"other.pipelines.Slow": 1}\nCONCURRENT_ITEMS = 4')
@@ -379,6 +383,7 @@ def test_several_close_the_spider(project: FieldProject, slow_three: list[Fixtur
     check_rows(done, project.rows, slow_three)
 
 
+@pytest.mark.quick
 def test_a_page_that_comes_late(project: FieldProject, serve: Serve) -> None:
     """It was in flight when the crawl was ended, and comes when all others are out."""
     routes = site_routes("site0", 4)

@@ -2,6 +2,8 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.crawls import FixtureServer, RunCrawl, Serve, crawl_list, rows
 from tests.support.site_server import Handler
 
@@ -13,6 +15,7 @@ def key_pages(server: FixtureServer) -> list[str]:
     return [f"{server.url}/docs/guide/{name}.html" for name in KEYS]
 
 
+@pytest.mark.quick
 def test_a_list(tmp_path: Path, serve: Serve, crawl: RunCrawl) -> None:
     """Options by line, fields of the user's, the same search twice, lines that are wrong."""
     server = serve("menu")

@@ -300,6 +300,7 @@ STATED = """<script>document.body.append(Object.assign(document.createElement("p
 
 
 @needs_chromium
+@pytest.mark.quick
 def test_beside_poet_playwright_and_spidermon(project: Project, serve: Serve) -> None:
     """All of them work, and so do our spider and the page objects."""
     project.set(PLUGINS.replace("CHROMIUM", repr(CHROMIUM)))

@@ -96,6 +96,7 @@ def test_retry_after_holds_for_the_host(serve: Serve, status: int, *, retries: b
     assert server.times[1] - server.times[0] > 1.9
 
 
+@pytest.mark.quick
 def test_a_long_retry_after_is_not_waited_for(serve: Serve) -> None:
     server = Watched(serve, a=at_first("31"))
     done = stub_crawl(server.links)
@@ -121,6 +122,7 @@ def test_nothing_outlasts_the_search(
     assert done.seconds < 18
 
 
+@pytest.mark.quick
 def test_requests_have_the_time_of_their_search_and_none_without_one(serve: Serve) -> None:
     server = Watched(serve)
     short, free = server.url + "/?short", server.url + "/?free"

@@ -67,6 +67,7 @@ def logged(keys: Path, **settings: str) -> Crawl:
     return run_scrapy(*command, folder=keys.parent, settings=given)
 
 
+@pytest.mark.quick
 def test_a_bar_below_the_log(keys: Path) -> None:
     done = shown(keys, "-sLOG_LEVEL=INFO")
     assert any("/4 [" in bar for bar in BAR.findall(done.text))
@@ -77,6 +78,7 @@ def test_a_bar_below_the_log(keys: Path) -> None:
     assert " in progress" not in done.text.rpartition("unusable: http-404")[2]  # it is gone
 
 
+@pytest.mark.quick
 def test_lines_in_a_log(keys: Path) -> None:
     done = logged(keys, LOGSTATS_INTERVAL="0.3")
     lines = re.findall(r"INFO: (\d) of 4 lines answered, \d in progress, \d complete", done.log)

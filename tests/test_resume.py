@@ -184,6 +184,7 @@ class Breaking:
 
 
 @pytest.mark.parametrize("place", ["ITEM_PIPELINES", "SPIDER_MIDDLEWARES"])
+@pytest.mark.quick
 def test_what_was_lost_is_made_again(tmp_path: Path, serve: Serve, place: str) -> None:
     pages, urls = key_pages(serve("menu")), tmp_path / "keys.txt"
     urls.write_text("\n".join(pages))
@@ -217,6 +218,7 @@ def test_a_text_that_was_lost_is_made_again(
     assert {row["requested_url"] for row in texts} == {*pages}
 
 
+@pytest.mark.quick
 def test_another_list_or_other_options(tmp_path: Path, serve: Serve) -> None:
     server, urls, other = serve("menu"), tmp_path / "keys.txt", tmp_path / "other.txt"
     pages = key_pages(server)
@@ -242,6 +244,7 @@ def test_another_list_or_other_options(tmp_path: Path, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("case", ["damaged", "a feed is gone", "in use"])
+@pytest.mark.quick
 def test_a_journal_that_cannot_be_used(tmp_path: Path, serve: Serve, case: str) -> None:
     server, urls = serve("menu"), tmp_path / "keys.txt"
     urls.write_text(key_pages(server)[0])
@@ -267,6 +270,7 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path, serve: Serve, case: str) 
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_one_key_page(tmp_path: Path, serve: Serve) -> None:
     server = serve("menu")
     for asked in (8, 0):

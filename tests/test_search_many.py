@@ -96,6 +96,7 @@ def test_wrong_use(inputs: Any, settings: Any, arguments: dict[str, Any], words:
     assert words in str(told.value)
 
 
+@pytest.mark.quick
 def test_the_text_of_one_page(run: Run, serve: Serve) -> None:
     """In a running event loop, as in Jupyter; from threads; again and again."""
     body = """
@@ -222,6 +223,7 @@ def test_the_pace_is_that_of_the_consumer(run: Run, serve: Serve) -> None:
     assert 4 < taken <= 12
 
 
+@pytest.mark.quick
 def test_inputs_that_fail(run: Run, serve: Serve) -> None:
     """The answers so far come first."""
     body = """
@@ -255,6 +257,7 @@ def test_several_at_once_and_one_after_the_other(run: Run, serve: Serve) -> None
     assert not any(left.values())
 
 
+@pytest.mark.quick
 def test_private_addresses(run: Run, serve: Serve) -> None:
     """They are refused before anything is requested, by a look-up if it is a name."""
     body = """

@@ -167,6 +167,7 @@ def test_feeds_of_pages_may_be_empty_but_not_doubled(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick
 def test_the_command(tmp_path: Path) -> None:
     path, shards = write_csv(tmp_path / "l.csv", LINES), tmp_path / "s"
     assert shard(path, "-O", shards, "--count", 3).code == 0

@@ -98,6 +98,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert own_text(9) not in (tmp_path / "rows.jl").read_text("utf-8")
 
 
+@pytest.mark.quick
 def test_markdown(tmp_path: Path) -> None:
     folder = save_site(tmp_path / "example.org", 4)
     marked = own_text(1).replace("friends", "<a href=/friends>friends</a>")
@@ -135,6 +136,7 @@ def test_pools_are_kept_from_one_folder_to_the_next(tmp_path: Path) -> None:
     assert len(rows_of(out)) == 6
 
 
+@pytest.mark.quick
 def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     assert crawl(f"{server.url}/", save_html=tmp_path / "pages").code == 0
@@ -146,6 +148,7 @@ def test_pages_that_were_saved_by_a_crawl(crawl: RunCrawl, serve: Serve, tmp_pat
     assert {row["url"].rpartition("/")[2]: row["main_text"] for row in rows.values()} == CONTENT
 
 
+@pytest.mark.quick
 def test_a_row_for_each_page_of_archives(tmp_path: Path) -> None:
     """Once for each address; what exists as a revisit alone has its row."""
     url = "http://a.example/{}"

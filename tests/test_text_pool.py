@@ -48,6 +48,7 @@ def test_one_load(serve: Serve, tmp_path: Path) -> None:
     assert found["search_id"] == row["search_id"]
 
 
+@pytest.mark.quick
 def test_without_a_pool_there_is_a_search(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     PoolFolder(tmp_path / "pools")
@@ -58,6 +59,7 @@ def test_without_a_pool_there_is_a_search(serve: Serve, tmp_path: Path) -> None:
     assert {"/a", "/b", "/c"} <= {*server.pages_asked}
 
 
+@pytest.mark.quick
 def test_a_damaged_pool(serve: Serve, tmp_path: Path) -> None:
     server = serve("menu", routes_of(pages_of()))
     folder = save_pool(tmp_path / "pools", server.url).directory
@@ -72,6 +74,7 @@ def test_a_damaged_pool(serve: Serve, tmp_path: Path) -> None:
     assert "Traceback" not in done.log
 
 
+@pytest.mark.quick
 def test_each_page_by_the_pool_of_its_own_site(serve: Serve, tmp_path: Path) -> None:
     """After redirects; and what has none is searched, beside the others."""
     ours, others, without = (

@@ -43,6 +43,7 @@ def count(ui: UiServer) -> int:
     return len(ui.ask("GET", "/api/searches?limit=1000").json["searches"])
 
 
+@pytest.mark.quick
 def test_without_the_token(ui: UiServer) -> None:
     before, name = count(ui), f"tplspider_{ui.address[1]}"
     zeros = "0" * 16
@@ -88,6 +89,7 @@ def test_the_server_proves_that_it_knows_the_token(ui: UiServer) -> None:
     assert told["proof"] != sign(ui.token, f"proof {relay} {told['start']} {NONCE}")
 
 
+@pytest.mark.quick
 def test_an_entrance_made_by_another_process(ui: UiServer) -> None:
     """As by a second start: it takes the token, and is for one server, path and minute alone."""
     port, now = ui.address[1], time.time()
@@ -105,6 +107,7 @@ def test_an_entrance_made_by_another_process(ui: UiServer) -> None:
         assert bare(ui, "GET", f"/enter?code={code}&to=/").status == 401
 
 
+@pytest.mark.quick
 def test_another_host(ui: UiServer) -> None:
     """A site that has its name lead to 127.0.0.1 sends its own name, and has the origin of it."""
     port, bearer = ui.address[1], f"Bearer {ui.token}"
@@ -120,6 +123,7 @@ def test_another_host(ui: UiServer) -> None:
     assert ui.ask("GET", "/api/searches", Host=f"localhost:{port}").status == 200
 
 
+@pytest.mark.quick
 def test_another_origin(ui: UiServer) -> None:
     before, cookie = count(ui), cookie_of(ui)
     for origin in FOREIGN:
@@ -132,6 +136,7 @@ def test_another_origin(ui: UiServer) -> None:
     assert count(ui) == before
 
 
+@pytest.mark.quick
 def test_an_extension(ui: UiServer) -> None:
     """The token decides. Browsers let it read answers for its permission, not for ours."""
     for origin in ("chrome-extension://abcdefgh", "moz-extension://1b2c-3d4e"):
@@ -145,6 +150,7 @@ def test_an_extension(ui: UiServer) -> None:
             assert not [name for name in found.headers if name.startswith("Access-Control")]
 
 
+@pytest.mark.quick
 def test_a_code_works_once(ui: UiServer) -> None:
     made = ui.ask("POST", "/api/codes", {"to": "/?url=x#y"}).json["address"]
     path = made.removeprefix(ui.url)
@@ -188,6 +194,7 @@ def test_codes_and_sessions_end() -> None:
     assert not Access("t" * 43, 1).has_session(requests[-1])
 
 
+@pytest.mark.quick
 def test_the_cookie(ui: UiServer) -> None:
     """It reads; it changes something only for a page of ours, and is nothing on another port."""
     cookie, before = cookie_of(ui), count(ui)
@@ -205,6 +212,7 @@ def test_the_cookie(ui: UiServer) -> None:
     assert bare(ui, "POST", "/api/searches", ONE, Cookie=cookie, Origin=ui.url).status == 201
 
 
+@pytest.mark.quick
 def test_pages_on_other_ports_of_this_host(ui: UiServer) -> None:
     """The browser sends our cookie for what they ask for, too, and says whose wish it is."""
     cookie = cookie_of(ui)
@@ -219,6 +227,7 @@ def test_pages_on_other_ports_of_this_host(ui: UiServer) -> None:
             assert bare(ui, "GET", path, **headers, **visit).status == 200
 
 
+@pytest.mark.quick
 def test_what_every_answer_carries(ui: UiServer) -> None:
     own = {"Cookie": cookie_of(ui), "Accept": "text/html"}
     for path in ("/", "/static/home.js", "/api/searches", "/nothing", f"/searches/{'0' * 16}"):

@@ -49,6 +49,7 @@ def ended(ui: UiServer, run: str) -> Any:
     return ui.events(run)[-1]["search"]
 
 
+@pytest.mark.quick
 def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     """Its events, text, report and feeds, which are those of a crawl; the same again is new."""
     key, bad = site.url + KEY_PAGE, site.url + "/nothing.html"
@@ -105,6 +106,7 @@ def test_a_search(ui: UiServer, site: GatedSite, tmp_path: Path) -> None:
     assert [row["key_outcome"] for row in rows][-3:] == ["ok", "ok", "http-404"]
 
 
+@pytest.mark.quick
 def test_a_page_without_links_has_a_text(ui: UiServer) -> None:
     with FixtureServer(PROJECT / "tests" / "sites" / "alone") as site:
         runs = ui.search(f"{site.url}/nolinks.html", f"{site.url}/index.html")
@@ -114,6 +116,7 @@ def test_a_page_without_links_has_a_text(ui: UiServer) -> None:
         assert (found["text"]["evidence"], found["summary"]["key_outcome"]) == (0, "no-links")
 
 
+@pytest.mark.quick
 def test_cancelling(ui: UiServer, site: GatedSite) -> None:
     """One search ends with what it has; the others go on, one of the same host among them."""
     site.slow = {INDEX, "/workshops/"}  # so that neither of two is over
