@@ -18,6 +18,7 @@ from tplspider import FolderSite, SearchOptions, search_pages
 from tplspider.search.session import SearchLimits
 from tplspider.sources.archive import NAME, Archive, IndexFileError, open_archive
 from tplspider.sources.records import BROKEN, CUT, PACKED
+from tplspider.storages import response_of
 from tplspider.web.addresses import identity, place_of
 from tplspider.web.page import (
     BAD_RESPONSE,
@@ -107,6 +108,9 @@ FILES: dict[str, tuple[bytes, TOLD, set[str]]] = {
     "a gzip member with a wrong checksum": (
         GZ[0] + GZ[1][:-8] + b"12345678" + GZ[2] + GZ[3], without("b"), {BROKEN},
     ),
+    "an empty gzip member": (
+        GZ[0] + gzip.compress(b"") + GZ[1] + GZ[2] + GZ[3] + gzip.compress(b""), ALL, {BROKEN},
+    ),
     "rubbish between members": (GZ[0] + b"rubbish" + GZ[1] + GZ[2] + GZ[3], ALL, {BROKEN}),
     "rubbish in a plain file": (A + b"rubbish\r\nrubbish" + B + C + D, ALL, {BROKEN}),
     "a frame of zstd with damage": (
@@ -170,6 +174,9 @@ BOMB = bytes(11_000_000)
 RECORDS: dict[str, tuple[bytes, str]] = {
     "chunked": (page("x", chunked(BODY), Transfer_Encoding="chunked"), TEXT),
     "chunked and cut": (page("x", chunked(BODY)[:-12], Transfer_Encoding="chunked"), TEXT[:-1]),
+    "a chunk that is longer than all": (
+        page("x", b"f" * 16 + b"\r\n" + BODY, Transfer_Encoding="chunked"), TEXT,
+    ),
     "gzip": (page("x", gzip.compress(BODY), Content_Encoding="gzip"), TEXT),
     "gzip by its header alone": (page("x", Content_Encoding="gzip"), TEXT),
     "gzip that is damaged at its end": (
@@ -192,6 +199,13 @@ RECORDS: dict[str, tuple[bytes, str]] = {
                Content_Type="application/warc-fields"), ROBOTS,
     ),
 }  # fmt: skip
+
+
+def test_letters_in_a_header(tmp_path: Path) -> None:
+    name = "Übersicht \u2013 a".encode()
+    found = load(tmp_path, [raw("x", http(BODY).replace(b"\r\n", b"\r\nX: %s\r\n" % name, 1))])
+    assert isinstance(found, WebPage)
+    assert response_of(found, url("x")).headers["X"] == name
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -187,6 +187,10 @@ def test_codes_and_sessions_end() -> None:
     assert [redeem(first), redeem(first)] == [True, False]
     now[0] += 2
     assert not redeem(second)
+    third = access.entrance("/c")
+    now[0] += 1
+    access = Access("t" * 43, 1, clock=lambda: now[0])  # it may have been used before
+    assert not redeem(third)
     cookies = [{access.cookie: access.open_session()} for _ in range(150)]
     requests: list[Any] = [SimpleNamespace(cookies=each) for each in cookies]
     assert [access.has_session(each) for each in requests] == [False] * 50 + [True] * 100
@@ -241,7 +245,12 @@ def test_what_every_answer_carries(ui: UiServer) -> None:
         assert not re.search(
             rb"<script(?! type=\"module\" src=)|<style|\s(on\w+|style)=", found.body
         )
-    for path in ("/static/../home.html", "/static/home.html", "/static/nothing.js"):
+    for path in (
+        "/static/../home.html",
+        "/static/home.html",
+        "/static/no.js",
+        f"/static/{300 * 'a'}",
+    ):
         assert bare(ui, "GET", path, **own).status == 404
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NOT_STORED = "not_stored"
+_MOST = 1 << 30  # bytes of a page: room for so many is asked for, however few there are
 
 
 class WarcStorage:
@@ -41,7 +42,8 @@ class WarcStorage:
         self._stats: Any = spider.crawler.stats
         files = self.settings.getlist("TPLSPIDER_ARCHIVES")
         archive = open_archive(files, self.settings.get("TPLSPIDER_ARCHIVE_INDEX"))
-        self.source = archive.open(self.settings.getint("DOWNLOAD_MAXSIZE") or 1 << 62)
+        largest = self.settings.getint("DOWNLOAD_MAXSIZE") or _MOST
+        self.source = archive.open(min(largest, _MOST))
 
     def close_spider(self, spider: Spider) -> None:
         for fault, count in self.source.faults.items():
@@ -54,15 +56,15 @@ class WarcStorage:
         try:
             self.source.search = request.cb_kwargs.get("search_id", "")
             found = self.source.load(request.url)
+            if isinstance(found, WebPage):
+                return response_of(found, request.url)
         except Exception:
             # Scrapy would take it for a page that is not stored.
             logger.exception("%s cannot be read", request.url)
             self._stats.inc_value("tplspider/unreadable_records")
             found = NoPage(ERROR)
-        if isinstance(found, NoPage):
-            request.meta[NOT_STORED] = found
-            return None
-        return response_of(found, request.url)
+        request.meta[NOT_STORED] = found
+        return None
 
     def store_response(self, spider: Spider, request: Request, response: Response) -> None:
         """Nothing is stored."""

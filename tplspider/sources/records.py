@@ -45,8 +45,9 @@ _LONGEST_HEAD = 1 << 20  # bytes: of a record's own header, and of the HTTP head
 _BLOCK = 1 << 14  # bytes that are unpacked at a time
 _SEARCHED = 1 << 20  # bytes in which the next record is searched at a time
 _OVERLAP = 64  # more than what a record starts with
+_WINDOW = 1 << 14  # bytes in which the head of a searched record must be
 _FIELDS = 1 << 16  # bytes of metadata that are read
-_GZIP = b"\x1f\x8b\x08"
+_GZIP, _ZSTD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 _START = re.compile(
     rb"\x1f\x8b\x08|\x28\xb5\x2f\xfd|WARC/[01]\.[0-9]+\r\n(?:WARC|Content)-", re.IGNORECASE
 )
@@ -134,8 +135,9 @@ def _in_order(file: BinaryIO, place: int) -> Generator[Capture, None, tuple[int,
     """
     start = os.pread(file.fileno(), 3, place)
     try:
-        for found in _records(file, place):
-            if os.pread(file.fileno(), 3, found.stream_pos) != start:
+        for n, found in enumerate(_records(file, place)):
+            again = n and found.stream_pos == place
+            if again or os.pread(file.fileno(), 3, found.stream_pos) != start:
                 return place, PACKED
             place = found.stream_pos
             record = _record(found)
@@ -150,19 +152,27 @@ def _in_order(file: BinaryIO, place: int) -> Generator[Capture, None, tuple[int,
         if error.errno is not None:
             raise
         return place, BROKEN
-    return place, CUT if start == _GZIP and _is_cut(file, place) else ""
+    return place, _fault_at_end(file, place) if start == _GZIP else ""
 
 
-def _is_cut(file: BinaryIO, place: int) -> bool:
-    """Whether the last gzip member, at a place or behind it, has no end, which FastWARC ignores."""
+def _fault_at_end(file: BinaryIO, place: int) -> str:
+    """What is wrong behind the last record that FastWARC gave, in the gzip member at a place.
+
+    It says nothing of a member without an end, and ends at an empty one.
+    """
     file.seek(place)
+    unpacker, is_empty, data = zlib.decompressobj(31), True, b""
     try:
-        with gzip.GzipFile(fileobj=file) as members:
-            while members.read(_SEARCHED):
-                pass
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        return True
-    return False
+        while data := data or file.read(_BLOCK):
+            if unpacker.eof:
+                if is_empty:
+                    return BROKEN
+                unpacker, is_empty = zlib.decompressobj(31), True
+            is_empty = not unpacker.decompress(data, _SEARCHED) and is_empty
+            data = unpacker.unconsumed_tail or unpacker.unused_data
+    except zlib.error:
+        return CUT
+    return "" if unpacker.eof else CUT
 
 
 def _records(file: BinaryIO, place: int) -> Iterator[WarcRecord]:
@@ -188,7 +198,9 @@ def _next_start(file: BinaryIO, place: int) -> int | None:
     """Where the next record starts, or what it is packed in; None if there is none."""
     while block := os.pread(file.fileno(), _SEARCHED, place):
         for found in _START.finditer(block):
-            if read_at(file, place + found.start(), 0):
+            most = _WINDOW << 4 if found[0] == _ZSTD else _WINDOW  # it unpacks by whole blocks
+            window = BytesIO(os.pread(file.fileno(), most, place + found.start()))
+            if read_at(window, 0, 0):
                 return place + found.start()
         if len(block) <= _OVERLAP:
             break
@@ -291,7 +303,8 @@ def answer_of(record: Record, url: str, most: int = LARGEST) -> WebPage | NoPage
         return _page(url, 200, {"content-type": given} if given else {}, record.body, most)
     if record.http is None or not record.status:
         return NoPage(BAD_RESPONSE)
-    http = {name.lower(): value for name, value in record.http.items()}
+    every = record.http.items_bytes()  # FastWARC reads them as Windows-1252, the others as Latin-1
+    http = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in every}
     return _page(url, record.status, http, record.body, most)
 
 
@@ -331,7 +344,7 @@ def _page(
 def joined_chunks(body: bytes) -> bytes:
     """A chunked body in one piece; as it is if it is not chunked."""
     place, pieces = 0, []
-    while chunk := _CHUNK.match(body, place):
+    while place < len(body) and (chunk := _CHUNK.match(body, place)):
         place = chunk.end() + int(chunk[1], 16)
         pieces.append(body[chunk.end() : place])
     return b"".join(pieces) if pieces else body

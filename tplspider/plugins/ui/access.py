@@ -61,7 +61,7 @@ class Access:
         self.address = f"http://{HOST}:{port}"
         self._hosts = (f"{HOST}:{port}", f"localhost:{port}")
         self._token, self._clock = token, clock
-        self._start = token_hex(16)
+        self._start, self._began = token_hex(16), clock()
         # Clients may send a key in place of the token: it is for one start of the server alone.
         key = sign(token, f"key {port} {self._start}")
         self._secrets = [token.encode(), key.encode()]
@@ -86,7 +86,7 @@ class Access:
         """
         if not _OWN_PATH.fullmatch(path):
             raise ValueError("to: expected a path of this server, such as /searches/...")
-        words = f"{self._clock() + CODE_SECONDS:.0f}.{token_hex(8)}"
+        words = f"{self._clock() * 1000:.0f}.{token_hex(8)}"
         proof = sign(self._token, f"code {self.address} {words} {path}")
         return f"{self.address}/enter?{urlencode({'code': f'{words}.{proof}', 'to': path})}"
 
@@ -97,7 +97,9 @@ class Access:
         if not compare_digest(proof.encode(), expected.encode()) or code in self._used:
             return False
         self._used[code] = None
-        return self._clock() < float(words.partition(".")[0])
+        age = self._clock() - float(words.partition(".")[0]) / 1000
+        # What is older than the server may have been used with the last one.
+        return -1 < age < min(CODE_SECONDS, self._clock() - self._began + 0.001)
 
     def open_session(self) -> str:
         """The value of a cookie for a browser that came with a code."""

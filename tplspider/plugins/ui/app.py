@@ -116,6 +116,10 @@ async def _page(name: str, _: web.Request) -> web.FileResponse:
     return web.FileResponse(_PAGES / name)
 
 
+async def _static(request: web.Request) -> web.FileResponse:
+    return web.FileResponse(_PAGES / "static" / request.match_info["name"])
+
+
 class App:
     """The handlers. The pages are the same for everybody: their scripts ask for the rest."""
 
@@ -125,7 +129,7 @@ class App:
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
             web.get("/", partial(_page, "home.html")),
-            web.static("/static", _PAGES / "static"),
+            web.get("/static/{name:[a-z]{1,20}[.][a-z]{1,4}}", _static),
             web.get("/enter", self.enter, allow_head=False),
             web.get(f"/searches/{_FEED}", self.feed),
             web.get(f"/searches/{_ID}", partial(_page, "search.html")),
@@ -166,7 +170,7 @@ class App:
     async def searches(self, request: web.Request) -> web.Response:
         """The last searches that are ``open`` or ``closed``; with ``before=NUMBER`` older ones."""
         given, state = request.query, request.query.get("state", "")
-        before = int(given.get("before", 0))
+        before = min(int(given.get("before", 0)), 1 << 62)
         most = max(0, min(int(given.get("limit", _LISTED)), _MOST_LISTED))
         runs = [search.run for search in self._searches.open.values()]
         running = sum(run.state == "searching" for run in runs)
