@@ -193,7 +193,6 @@ def test_a_spider_that_never_idles(project: FieldProject, serve: Serve, most: in
     assert int(done.stats["tplspider/fields/given_out_early"]) > 10
 
 
-@pytest.mark.quick
 def test_wrong_settings_are_one_line(project: FieldProject, three: list[FixtureServer]) -> None:
     """Also if they are those of a spider. Nothing is requested."""
     own = "    custom_settings = {'TPLSPIDER_FIELDS': {'text': 'mian_text'}}\n"
