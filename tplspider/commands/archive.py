@@ -47,7 +47,7 @@ class Command(OurCommand, BaseRunSpiderCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument_group(title="Archive").add_argument
-        add("-i", dest="keys", metavar="FILE", help="a list of key pages (- for standard input)")
+        add("-i", dest="keys", metavar="FILE", help="a list of key pages")
         add("--every", metavar="K", help="in place of a list: K pages of each host")
         add("--summary", metavar="FILE", help="a file for the summaries")
         add("--texts", metavar="FILE", help="a file for the texts")

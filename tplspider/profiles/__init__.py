@@ -1,7 +1,8 @@
 """Profiles: modules of this package, each a set of settings that has a name.
 
-In our own project ``SCRAPY_PROJECT=NAME`` chooses one. In other projects, on scrapyd (which uses
-that variable itself) and wherever a setting is easier to give, TPLSPIDER_PROFILE does the same.
+In our own project, and where there is none, ``SCRAPY_PROJECT=NAME`` chooses one. In other projects,
+on scrapyd (which uses that variable itself) and wherever a setting is easier to give,
+TPLSPIDER_PROFILE does the same.
 """
 
 from __future__ import annotations
